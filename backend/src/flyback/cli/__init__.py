@@ -1,0 +1,1 @@
+"""One of the two doors: the command line."""

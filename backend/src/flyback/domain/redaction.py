@@ -1,0 +1,83 @@
+"""The one redaction: text that is about to be written anywhere has its secrets taken out.
+
+It knows the secret values themselves, also as they look inside an URL, in JSON and in base64, where the neighbours of a
+secret shift its letters. Whoever makes or reads a secret teaches it the value. A JSON text stays one.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+from pydantic import JsonValue
+
+MARK = "[secret]"
+_SHORTEST = 8
+"""A shorter value stands in too many innocent words, and is no secret either."""
+
+
+class Redactor:
+    """Takes the secrets it knows out of texts and JSON values."""
+
+    def __init__(self) -> None:
+        self._spellings: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def learn(self, *secrets: str) -> None:
+        """Know these values from now on. They are not forgotten: what was a key stays out of the logs."""
+        known = len(self._spellings)
+        for secret in secrets:
+            if len(secret.strip()) >= _SHORTEST:
+                self._spellings.update(_spellings(secret.strip()))
+        if len(self._spellings) > known:
+            longest_first = sorted(self._spellings, key=len, reverse=True)
+            self._pattern = re.compile("|".join(re.escape(spelling) for spelling in longest_first))
+
+    @property
+    def knows_any(self) -> bool:
+        return self._pattern is not None
+
+    def text(self, text: str) -> str:
+        """Return the text with every known secret replaced by `[secret]`."""
+        return text if self._pattern is None else self._pattern.sub(MARK, text)
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return the JSON value with every known secret replaced, in its keys too."""
+        if self._pattern is None:
+            return value
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.value(item) for item in value]
+            case dict():
+                return {self.text(key): self.value(item) for key, item in value.items()}
+            case _:
+                return value
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    for quoted in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
+        yield quoted
+        yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), quoted)
+    raw = secret.encode("utf-8", "surrogatepass")
+    yield raw.hex()
+    for spelling in _in_base64(raw):
+        if len(spelling) >= _SHORTEST:
+            yield spelling
+            yield spelling.replace("+", "-").replace("/", "_")
+
+
+def _in_base64(raw: bytes) -> Iterator[str]:
+    """The letters that a secret surely has in base64, for each of the three places it may begin at."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw).decode("ascii")
+        first = -(-before * 8 // 6)
+        last = (before + len(raw)) * 8 // 6
+        yield encoded[first:last]

@@ -1,0 +1,91 @@
+"""The tool node: one call of one MCP tool, with arguments that the drawing gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from pydantic import Field, JsonValue
+
+from flyback.domain.errors import BadJsonError, ConfigInvalidError
+from flyback.domain.json_value import loads_mended
+from flyback.engine.approval import ALL, Terms
+from flyback.engine.forms import nobody_answered
+from flyback.engine.given import texts_in
+from flyback.engine.nodes.base import Data, NodeType, form
+from flyback.engine.nodes.context import NodeContext
+from flyback.engine.nodes.person import WaitingConfig
+
+
+class ToolConfig(WaitingConfig):
+    server: str = Field(
+        min_length=1,
+        description="The name of an MCP server.",
+        json_schema_extra=form("Server", "服务器", editor="text", help_zh="MCP 服务器的名称。"),
+    )
+    tool: str = Field(
+        min_length=1,
+        description="The tool's own name there.",
+        json_schema_extra=form("Tool", "工具", editor="text", help_zh="工具在该服务器上的名称。"),
+    )
+    arguments: dict[str, JsonValue] | str = Field(
+        default_factory=dict[str, JsonValue],
+        description="A JSON object; may name variables. A text that is one reference becomes its value.",
+        json_schema_extra=form("Arguments", "参数", editor="json", help_zh="JSON 对象，可引用变量。"),
+    )
+
+    approval: bool = Field(
+        default=False,
+        description="Ask a person each time before it runs. Its server may want that too.",
+        json_schema_extra=form(
+            "Ask before it runs", "运行前需批准", help_zh="每次运行前询问用户；服务器也可如此要求。"
+        ),
+    )
+
+
+@final
+class ToolNode(
+    NodeType[ToolConfig],
+    type="tool",
+    category="data",
+    icon="tool",
+    title={"en": "Tool", "zh-CN": "工具调用"},
+    summary={"en": "Calls a tool of an MCP server once.", "zh-CN": "调用一次 MCP 服务器上的工具。"},
+):
+    async def execute(self, config: ToolConfig, ctx: NodeContext) -> Data:
+        """Return `{"text": str, "json": JSON or null}`.
+
+        Raises:
+            PersonNeededError: a person is asked whether it may run.
+            ToolDeniedError, AnswerTimeoutError: it may not, or nobody said so in time.
+            NodeError: what `Tools.call` raises; the tool's own failure is a ToolFailedError.
+        """
+        resumed = ctx.resumed
+        if resumed is not None and resumed.approval is not None and resumed.approval.verdict == "expired":
+            raise nobody_answered(ctx.node)
+        ctx.ask_before(Terms([ALL] if config.approval else (), config.timeout, "fail"))
+        arguments = ctx.filled(_written(config.arguments))
+        if not isinstance(arguments, dict):
+            raise ConfigInvalidError(
+                "the arguments of a tool are a JSON object", field="arguments", fix='Write {"name": "value"}.'
+            )
+        answer = await ctx.use_tool(config.server, config.tool, arguments)
+        return {"text": answer.text, "json": answer.json}
+
+    def written_names(self, config: ToolConfig) -> Sequence[str]:  # noqa: ARG002
+        return ["text", "json"]
+
+    def templates(self, config: ToolConfig) -> Mapping[str, str]:
+        return dict(texts_in("arguments", _written(config.arguments)))
+
+
+def _written(arguments: dict[str, JsonValue] | str) -> JsonValue:
+    """An object that was written as text is filled in as an object."""
+    if not isinstance(arguments, str):
+        return arguments
+    if not arguments.strip():
+        return {}
+    try:
+        return loads_mended(arguments)[0]
+    except BadJsonError:
+        return arguments

@@ -1,0 +1,1 @@
+"""The one place that knows every part, and wires them together."""

@@ -1,0 +1,1 @@
+"""Tools of MCP servers: asked for, pinned and called."""

@@ -1,0 +1,1 @@
+"""What operators see of this process: numbers and traces."""

@@ -1,0 +1,1 @@
+"""Where runs live: tables, migrations, repositories, the run ledger."""

@@ -1,0 +1,1 @@
+"""As the Hermes Agent has it."""

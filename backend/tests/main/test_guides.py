@@ -1,0 +1,29 @@
+"""The code of the guides does what the guides say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[3]
+_GUIDES = _ROOT / "docs" / "guides"
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def test_the_node_type_of_the_guide_runs_and_passes_its_test(tmp_path: Path) -> None:
+    # In a process of its own: a registered type cannot be taken back.
+    module, test = _BLOCK.findall((_GUIDES / "add-a-node-type.md").read_text())
+    run = "import asyncio\nasyncio.run(test_a_shout_says_its_text_in_capitals())\nprint('passed')\n"
+    program = tmp_path / "guide.py"
+    program.write_text(module + "\n" + test.replace("from __future__ import annotations\n", "") + "\n" + run)
+    ran = subprocess.run(
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"PYTHONPATH": str(_ROOT / "backend" / "tests"), "PATH": ""},
+    )
+    assert ran.stdout == "passed\n", ran.stderr

@@ -1,0 +1,132 @@
+/**
+ * A real Flyback server in a process of its own over a temporary data folder: started, killed, started again.
+ *
+ * It keeps its port over a restart, so that an open page finds it again.
+ */
+import { spawn, execFile, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Api } from './api.ts'
+
+const FLYBACK = process.env['FLYBACK'] ?? fileURLToPath(new URL('../../../.venv/bin/flyback', import.meta.url))
+const TOOLS = fileURLToPath(new URL('../../../backend/tests/kit/mcp_server.py', import.meta.url))
+/** A real MCP server as a program of the operator's file, named `desk`. */
+const OPERATORS_TOOLS = `[servers.desk]\ncommand = ${JSON.stringify(join(dirname(FLYBACK), 'python'))}\nargs = [${JSON.stringify(TOOLS)}, "stdio"]\n`
+const LINK = /Sign in: (http:\/\/127\.0\.0\.1:(\d+)\/sign-in#secret=\S+)/
+const run = promisify(execFile)
+
+/** What Playwright calls a storage state: here the cookie of a signed-in person, and nothing else. */
+export interface Session { cookies: Cookie[], origins: [] }
+interface Cookie { name: string, value: string, domain: string, path: string, expires: number, httpOnly: boolean, secure: boolean, sameSite: 'Strict' }
+
+export class FlybackServer {
+  baseUrl = ''
+  /** The link of the first start, with which `create` signed in. */
+  usedLink = ''
+  api!: Api
+  session!: Session
+  #port = 0
+  #process: ChildProcess | undefined
+  #log: string[] = []
+  readonly data: string
+
+  private constructor(data: string) {
+    this.data = data
+  }
+
+  /** Starts a server over a new folder and signs in: `api` speaks with a key of its own, `session` is a browser's. */
+  static async create(withTools = false): Promise<FlybackServer> {
+    const server = new FlybackServer(await mkdtemp(join(tmpdir(), 'flyback-e2e-')))
+    if (withTools) await writeFile(join(server.data, 'mcp.toml'), OPERATORS_TOOLS)
+    server.usedLink = await server.start()
+    const { session, csrfToken } = await signIn(server.baseUrl, server.usedLink)
+    server.session = session
+    server.api = await Api.withKey(server.baseUrl, session, csrfToken)
+    await server.api.put('/settings', { defaultModel: 'scripted' })
+    return server
+  }
+
+  /** Starts the process, waits until it can be talked to, and returns the sign-in link that it printed. */
+  async start(): Promise<string> {
+    const child = spawn(FLYBACK, ['serve', '--data', this.data, '--port', String(this.#port)], {
+      detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PYTHONUNBUFFERED: '1' },
+    })
+    this.#process = child
+    child.stderr?.on('data', (text: Buffer) => { this.#log.push(text.toString()) })
+    const link = await this.#readLink(child)
+    this.baseUrl = new URL(link).origin
+    this.#port = Number(new URL(link).port)
+    return link
+  }
+
+  /** Ends the process as a power cut ends it. */
+  kill = () => this.#end('SIGKILL')
+  /** Ends the process in order. */
+  stop = () => this.#end('SIGTERM')
+
+  /** Another one-time link, while the server runs. */
+  async newLink(): Promise<string> {
+    const { stdout } = await run(FLYBACK, ['sign-in', '--data', this.data])
+    const found = /http:\/\/\S+#secret=\S+/.exec(stdout)
+    if (!found) throw new Error(`no link in: ${stdout}`)
+    return found[0]
+  }
+
+  async remove(): Promise<void> {
+    await this.stop()
+    await rm(this.data, { recursive: true, force: true })
+  }
+
+  get log(): string {
+    return this.#log.join('')
+  }
+
+  async #readLink(child: ChildProcess): Promise<string> {
+    if (!child.stdout) throw new Error('the server has no output')
+    const lines = createInterface({ input: child.stdout })
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => { child.kill('SIGKILL') }, 60_000)
+      lines.on('line', (line) => {
+        this.#log.push(`${line}\n`)
+        const found = LINK.exec(line)
+        if (found?.[1]) {
+          clearTimeout(late)
+          resolve(found[1])
+        }
+      })
+      child.once('exit', () => {
+        clearTimeout(late)
+        reject(new Error(`the server did not start:\n${this.log}`))
+      })
+    })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (!child?.pid || child.exitCode !== null) return
+    const ended = once(child, 'exit')
+    // The whole group: what the server started goes with it.
+    process.kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal)
+    await ended
+  }
+}
+
+async function signIn(baseUrl: string, link: string): Promise<{ session: Session, csrfToken: string }> {
+  const answer = await fetch(`${baseUrl}/api/auth/sign-in`, {
+    method: 'POST', headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ secret: decodeURIComponent(link.split('#secret=')[1] ?? '') }),
+  })
+  if (!answer.ok) throw new Error(`signing in: ${answer.status} ${await answer.text()}`)
+  const cookies = answer.headers.getSetCookie().map((text): Cookie => {
+    const [name = '', value = ''] = (text.split(';')[0] ?? '').split('=')
+    return { name, value, domain: '127.0.0.1', path: '/', expires: -1, httpOnly: true, secure: false, sameSite: 'Strict' }
+  })
+  const { csrfToken } = await answer.json() as { csrfToken: string }
+  return { session: { cookies, origins: [] }, csrfToken }
+}

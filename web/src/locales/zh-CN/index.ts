@@ -1,0 +1,5 @@
+/** Every Chinese text: a feature's file name is the first part of its keys. */
+import { byFeature, type Messages } from '../byFeature'
+
+export const messages = byFeature(import.meta.glob<Messages>('./*.json', { eager: true, import: 'default' }))
+export { zhCN as naive, dateZhCN as naiveDates } from 'naive-ui'
