@@ -30,7 +30,7 @@ from flyback.services.runs import MAX_VISITS, VersionChoice, document_of_version
 from flyback.services.settings import read_settings
 from flyback.storage import run_reads
 from flyback.storage.database import Database
-from flyback.storage.encode import DamagedError, read_options
+from flyback.storage.decode import DamagedError, read_options
 from flyback.storage.idempotency import IdempotencyKey
 from flyback.storage.ledger import Fork, NewRun
 from flyback.storage.ledger.state import read_visits

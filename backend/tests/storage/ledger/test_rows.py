@@ -18,20 +18,12 @@ from flyback.domain.events import EventType, NewEvent
 from flyback.domain.graph import NodeId
 from flyback.domain.run import Budget, ErrorInfo, RunId, RunUsage, StepStatus, Usage, VisitId
 from flyback.domain.visit import Visit
+from flyback.domain.wire import error_on_wire, time_on_wire, usage_on_wire
 from flyback.engine.log import CallRecord, Commit, NodeRecord, RunOptions
-from flyback.storage.encode import (
-    CALL_BYTES,
-    CallRow,
-    Encoder,
-    NodeRow,
-    VisitRow,
-    options_json,
-    read_call,
-    read_node,
-    read_options,
-    read_visit,
-)
+from flyback.storage.decode import read_options
+from flyback.storage.encode import CALL_BYTES, Encoder, options_json
 from flyback.storage.ledger.rows import CALL_COLUMNS, NODE_COLUMNS, STARTED_COLUMNS, CommitRows, rows_of
+from flyback.storage.row_values import NodeRow, VisitRow, read_node, read_visit
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -164,9 +156,22 @@ def test_a_node_record_comes_back_from_its_row(record: NodeRecord) -> None:
 
 
 @given(_calls)
-def test_a_call_comes_back_from_its_row(call: CallRecord) -> None:
+def test_the_row_of_a_call_holds_it_as_people_are_shown_it(call: CallRecord) -> None:
     (row,) = _rows(calls=[call]).calls
-    assert read_call(cast("CallRow", _row(_named(CALL_COLUMNS, row)))) == call
+    *place, whole, created_at = row
+    assert place == [call.node_id, call.visit_id, call.role, call.n, call.kind]
+    assert created_at == time_on_wire(call.created_at)
+    assert json.loads(cast("str", whole)) == {
+        "name": call.name,
+        "model": call.model,
+        "request": call.request,
+        "response": call.response,
+        "attempt": call.attempt,
+        "usage": usage_on_wire(call.usage),
+        "latencyMs": call.latency_ms,
+        "finishReason": call.finish_reason,
+        "error": error_on_wire(call.error) if call.error else None,
+    }
 
 
 @given(

@@ -24,9 +24,9 @@ from flyback.domain.wire import time_on_wire
 from flyback.engine import event_data
 from flyback.storage import audit
 from flyback.storage import tables as t
-from flyback.storage.encode import PauseRow, read_pause
 from flyback.storage.ledger.ending import append_events
 from flyback.storage.ledger.inner import Settled, Standing, go_on, let_go_on, lock_line
+from flyback.storage.row_values import PauseRow, read_pause
 
 
 def answer(

@@ -15,7 +15,7 @@ from flyback.engine import event_data
 from flyback.engine.log import CallRecord, Journal, call_id_of
 from flyback.engine.resuming import Resumed
 from flyback.storage import tables as t
-from flyback.storage.encode import DamagedError, read_object
+from flyback.storage.decode import DamagedError, read_object
 from flyback.storage.ledger.rows import CALL_COLUMNS, JOURNAL, call_row
 
 

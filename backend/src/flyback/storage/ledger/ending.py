@@ -20,7 +20,8 @@ from flyback.domain.workspace import Workspace
 from flyback.engine import event_data
 from flyback.engine.log import CLOSED_BY, NodeRecord, RunEnd
 from flyback.storage import tables as t
-from flyback.storage.encode import DamagedError, Encoder, read_object, read_own_usage, read_time
+from flyback.storage.decode import DamagedError, read_object, read_own_usage, read_time
+from flyback.storage.encode import Encoder
 from flyback.storage.ledger.calls import close_calls
 from flyback.storage.ledger.rows import end_columns, snapshot_columns
 from flyback.storage.ledger.state import read_visits, workspace_after

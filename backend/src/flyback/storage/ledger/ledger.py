@@ -40,7 +40,7 @@ from flyback.engine.ports import Clock
 from flyback.storage import tables as t
 from flyback.storage import workers
 from flyback.storage.database import Database
-from flyback.storage.encode import DamagedError
+from flyback.storage.decode import DamagedError
 from flyback.storage.hub import Hub
 from flyback.storage.ledger.answers import answer, due, expire, read_pauses
 from flyback.storage.ledger.calls import leave_calls

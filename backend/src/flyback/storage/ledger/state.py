@@ -25,20 +25,10 @@ from flyback.domain.workspace import Workspace
 from flyback.engine.log import CallCount, CallRole, Journal, NodeRecord, RunState
 from flyback.storage import tables as t
 from flyback.storage.blobs import contents
-from flyback.storage.encode import (
-    DamagedError,
-    NodeRow,
-    PauseRow,
-    VisitRow,
-    read_node,
-    read_object,
-    read_options,
-    read_pause,
-    read_run_usage,
-    read_visit,
-)
+from flyback.storage.decode import DamagedError, read_object, read_options, read_run_usage
 from flyback.storage.ledger.rows import JOURNAL
 from flyback.storage.ledger.waits import as_they_are
+from flyback.storage.row_values import NodeRow, PauseRow, VisitRow, read_node, read_pause, read_visit
 
 
 def read_state(conn: sa.Connection, run_id: RunId, epoch: int) -> RunState | None:

@@ -20,7 +20,7 @@ from flyback.domain.wire import time_on_wire
 from flyback.engine.failpoints import hit
 from flyback.engine.log import Callee, Inputs, Inside, RunState, SubRun, SubRunLog
 from flyback.storage import tables as t
-from flyback.storage.encode import DamagedError, read_error, read_object, read_options, read_run_usage
+from flyback.storage.decode import DamagedError, read_error, read_object, read_options, read_run_usage
 from flyback.storage.ledger.inner import close_place, lock_driver, of_place, tell
 from flyback.storage.ledger.ledger import LISTEN_SECONDS, Ledger
 from flyback.storage.ledger.new_run import NewRun, accept
