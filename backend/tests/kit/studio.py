@@ -30,7 +30,8 @@ from flyback.engine.parts import Engine
 from flyback.engine.ports import CallSite, ChatModel, Egress, FoundWorkflow, Sandbox, Skill, Tools
 from flyback.providers.agents.builtin import BuiltinRuntime
 from flyback.providers.scripted import MemoryJournal, ScriptedCall, ScriptedModel
-from flyback.storage.memory_log import MemoryLog, MemoryRun
+from flyback.storage.memory_log import MemoryLog
+from flyback.storage.memory_run import MemoryRun
 from kit.clock import CountingIds, FixedDice, HandClock
 from kit.drawing import Data, draw
 

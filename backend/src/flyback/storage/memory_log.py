@@ -5,23 +5,19 @@ For library use, tests and benchmarks. One event loop uses it, so a method that 
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from functools import reduce
 
 from pydantic import JsonValue
 
 from flyback.domain.answering import Given, answered, has_expired
 from flyback.domain.errors import NotFoundError
-from flyback.domain.events import TERMINAL, EventType, NewEvent, StoredEvent
+from flyback.domain.events import TERMINAL, NewEvent, StoredEvent
 from flyback.domain.graph import Graph, NodeId
 from flyback.domain.pause import Pause, PauseStatus
-from flyback.domain.run import NO_USAGE, Mode, RunId, RunStatus, RunUsage, StepStatus, Usage, VisitId, WorkflowId
-from flyback.domain.visit import Visit
-from flyback.domain.workspace import Workspace
+from flyback.domain.run import NO_USAGE, Mode, RunId, RunStatus, RunUsage, Usage, VisitId, WorkflowId
 from flyback.engine import event_data
 from flyback.engine.log import (
     CLOSED_BY,
@@ -34,61 +30,14 @@ from flyback.engine.log import (
     FencedError,
     Inputs,
     Inside,
-    Journal,
-    NodeRecord,
     RunEnd,
     RunOptions,
     RunState,
     SubRun,
 )
 from flyback.engine.ports import Clock
-from flyback.engine.resuming import Resumed
 from flyback.storage.encode import Encoder
-
-_OPEN = frozenset({StepStatus.RUNNING, StepStatus.PAUSED})
-_PAUSING = frozenset({EventType.RUN_PAUSED, EventType.RUN_RESUMED})
-
-
-@dataclass(slots=True)
-class MemoryRun:
-    """A run as it stands."""
-
-    run_id: RunId
-    owner_id: str
-    workflow_id: WorkflowId | None
-    version: int | None
-    mode: Mode
-    graph: Graph
-    inputs: Mapping[str, JsonValue]
-    options: RunOptions
-    created_at: datetime
-    workflow_name: str = ""
-    inside: Inside | None = None
-    status: RunStatus = RunStatus.PENDING
-    epoch: int = 0
-    segment: int = 0
-    step: int = 0
-    usage: RunUsage = field(default_factory=RunUsage)
-    visits: list[Visit] = field(default_factory=list[Visit])
-    nodes: dict[NodeId, NodeRecord] = field(default_factory=dict[NodeId, NodeRecord])
-    calls: list[CallRecord] = field(default_factory=list[CallRecord])
-    pauses: dict[str, Pause] = field(default_factory=dict[str, Pause])
-    journals: dict[NodeId | VisitId, Journal] = field(default_factory=dict[NodeId | VisitId, Journal])
-    end: RunEnd | None = None
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    events: list[tuple[NewEvent, datetime]] = field(default_factory=list[tuple[NewEvent, datetime]])
-    waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
-
-    def workspace_after(self, visit_id: VisitId) -> Workspace:
-        """Return the whole workspace after a visit that ended: the one before it plus what it gave."""
-        workspace = Workspace.of_inputs(self.inputs)
-        for visit in self.visits:
-            if visit.envelope is not None:
-                workspace = workspace.after(visit.envelope, writer=visit.sort_order)
-            if visit.visit_id == visit_id:
-                return workspace
-        raise KeyError(visit_id)
+from flyback.storage.memory_run import MemoryRun, any_changed
 
 
 class MemoryLog:
@@ -126,7 +75,7 @@ class MemoryLog:
             default_model=options.default_model,
             parent_run_id=inside.parent_run_id if inside is not None else None,
         )
-        self._store(run, [started])
+        run.tell([started], self._clock.now())
         return run
 
     def run(self, run_id: RunId) -> MemoryRun:
@@ -161,9 +110,9 @@ class MemoryLog:
             visits=tuple(run.visits),
             nodes=dict(run.nodes),
             call_counts=tuple(CallCount(*place, count) for place, count in counts.items()),
-            pauses=tuple(self._as_is(pause) for pause in _last_pauses(run)) if run.pauses else (),
+            pauses=tuple(self._as_is(pause) for pause in run.last_pauses()),
             journals=tuple(run.journals.values()),
-            told_paused=bool(run.pauses) and _was_told_paused(run),
+            told_paused=run.was_told_paused,
             fresh=not run.visits and not run.nodes,
             last_event=len(run.events),
         )
@@ -185,13 +134,13 @@ class MemoryLog:
                 if event.type in TERMINAL:
                     return
             if len(run.events) == after:
-                await self._changed(run)
+                await any_changed([run])
 
     async def end_of(self, run_id: RunId) -> RunEnd:
         """Wait for a run's end."""
         run = self._runs[run_id]
         while run.end is None:
-            await self._changed(run)
+            await any_changed([run])
         return run.end
 
     def cancel(self, run_id: RunId, by: str) -> RunStatus:
@@ -261,18 +210,18 @@ class MemoryLog:
         run.usage = commit.usage
         for visit in (commit.visit, commit.decided, commit.started):
             if visit is not None:
-                _put(run.visits, visit)
+                run.put(visit)
         for record in commit.nodes:
             run.nodes[record.node_id] = record
         run.calls.extend(commit.calls)
         run.pauses.update({pause.pause_id: pause for pause in commit.pauses})
         for journal in commit.journals:
-            _keep(run.journals, journal)
+            run.keep(journal)
         if commit.rests is not None:
             run.status = RunStatus.PAUSED
         if commit.end is not None:
             self._finish(run, commit.end)
-        self._store(run, commit.events)
+        run.tell(commit.events, self._clock.now())
         if commit.rests is not None or commit.end is not None:
             self._tell(run, run.status)
 
@@ -284,7 +233,7 @@ class MemoryLog:
             if found or not wait:
                 return found
             inner = [self._runs[inner_id] for pause in pauses for inner_id in pause.ask.waits_for]
-            await self._any_changed([run, *inner])
+            await any_changed([run, *inner])
 
     async def leave_calls(self, run_id: RunId, epoch: int, calls: Sequence[CallRecord]) -> None:
         run = self._runs[run_id]
@@ -297,7 +246,7 @@ class MemoryLog:
     # Runs inside runs.
 
     async def of_place(self, run_id: RunId, node_id: NodeId, visit_id: VisitId | None) -> Sequence[SubRun]:
-        return [_as_sub_run(run) for run in self._of_place(run_id, node_id, visit_id)]
+        return [run.as_sub_run() for run in self._of_place(run_id, node_id, visit_id)]
 
     async def callee(self, run_id: RunId) -> Callee:
         run = self._runs[run_id]
@@ -329,7 +278,7 @@ class MemoryLog:
         """Nothing is kept of who drives a run."""
 
     async def find(self, run_id: RunId) -> SubRun:
-        return _as_sub_run(self._runs[run_id])
+        return self._runs[run_id].as_sub_run()
 
     async def close(self, parent: RunState, node_id: NodeId, visit_id: VisitId | None) -> Usage:
         mine = self._of_place(parent.run_id, node_id, visit_id)
@@ -345,7 +294,7 @@ class MemoryLog:
     async def woken(self, run_ids: Collection[RunId]) -> None:
         runs = [self._runs[run_id] for run_id in run_ids]
         while all(run.status is RunStatus.PAUSED for run in runs):
-            await self._any_changed(runs)
+            await any_changed(runs)
 
     def _of_place(self, run_id: RunId, node_id: NodeId, visit_id: VisitId | None) -> list[MemoryRun]:
         place = (run_id, node_id, visit_id)
@@ -366,14 +315,15 @@ class MemoryLog:
 
     def _cancel(self, run: MemoryRun, by: str) -> None:
         run.epoch += 1
-        events = [*self._closed(run), event_data.run_cancelled(by)]
+        events = [*run.close_steps(self._clock.now()), event_data.run_cancelled(by)]
         self._finish(run, RunEnd(RunStatus.CANCELLED))
-        self._store(run, events)
+        run.tell(events, self._clock.now())
 
     def _tell(self, run: MemoryRun, status: RunStatus) -> None:
         """Tell the run that this one is inside of."""
         if run.inside is not None:
-            self._store(self._runs[run.inside.parent_run_id], [event_data.sub_run(run.inside, run.run_id, status)])
+            outer = self._runs[run.inside.parent_run_id]
+            outer.tell([event_data.sub_run(run.inside, run.run_id, status)], self._clock.now())
 
     def _tell_outer(self, run: MemoryRun, *, wakes: bool) -> None:
         """Tell the runs around a run that it can go on, or has its end; where they rested for it they go on as well."""
@@ -398,15 +348,6 @@ class MemoryLog:
 
     # Helpers.
 
-    def _store(self, run: MemoryRun, events: Sequence[NewEvent]) -> None:
-        now = self._clock.now()
-        run.events.extend([(event, now) for event in events])
-        if run.waiting:
-            waiting, run.waiting = run.waiting, []
-            for future in waiting:
-                if not future.done():
-                    future.set_result(None)
-
     def _run_of(self, pause_id: str) -> MemoryRun:
         for run in self._runs.values():
             if pause_id in run.pauses:
@@ -418,10 +359,10 @@ class MemoryLog:
         if run.status is RunStatus.PAUSED:
             run.status = RunStatus.PENDING
             run.segment += run.inside is None
-            self._store(run, [event])
+            run.tell([event], self._clock.now())
             self._tell_outer(run, wakes=True)
         else:
-            self._store(run, [event])
+            run.tell([event], self._clock.now())
 
     def _finish(self, run: MemoryRun, end: RunEnd) -> None:
         for inner in self._inner(run):
@@ -432,84 +373,3 @@ class MemoryLog:
         run.end = end
         run.status = end.status
         run.finished_at = self._clock.now()
-
-    def _closed(self, run: MemoryRun) -> list[NewEvent]:
-        """Close what is open in a run that somebody cancels."""
-        now = self._clock.now()
-        events = _stopped_calls(run)
-        for node_id, record in run.nodes.items():
-            if record.status in _OPEN:
-                cancelled = replace(record, status=StepStatus.CANCELLED, attempts=record.attempts + 1, finished_at=now)
-                run.nodes[node_id] = cancelled
-                events.append(event_data.node_ended(cancelled))
-        for place, visit in enumerate(run.visits):
-            if visit.status in _OPEN:
-                before = self._before(run, place)
-                closed = replace(
-                    visit,
-                    status=StepStatus.CANCELLED,
-                    attempts=visit.attempts + 1,
-                    finished_at=now,
-                    writers=before.writers,
-                )
-                run.visits[place] = closed
-                events += [event_data.visit_ended(closed), event_data.visit_recorded(closed, before)]
-        return events
-
-    def _before(self, run: MemoryRun, place: int) -> Workspace:
-        return run.workspace_after(run.visits[place - 1].visit_id) if place else Workspace.of_inputs(run.inputs)
-
-    async def _changed(self, run: MemoryRun) -> None:
-        await self._any_changed([run])
-
-    async def _any_changed(self, runs: Sequence[MemoryRun]) -> None:
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        for run in runs:
-            run.waiting.append(future)
-        await future
-
-
-def _stopped_calls(run: MemoryRun) -> list[NewEvent]:
-    """The end of every tool call that was begun and is not on record."""
-    known = {call.call_id for call in run.calls}
-    events: list[NewEvent] = []
-    for journal in run.journals.values():
-        begun = Resumed.read(journal).begun
-        if begun is not None and begun.call_id not in known:
-            events.append(event_data.tool_stopped(journal.node_id, journal.visit_id, begun, duration_ms=0))
-    return events
-
-
-def _as_sub_run(run: MemoryRun) -> SubRun:
-    assert run.inside is not None, "a sub-run has its place in another run"
-    end = run.end or RunEnd(run.status)
-    return SubRun(run.run_id, run.inside.index, run.status, end.outputs, end.error, run.usage.total)
-
-
-def _put(visits: list[Visit], visit: Visit) -> None:
-    """Store a visit's state at its place."""
-    if visit.sort_order == len(visits):
-        visits.append(visit)
-    else:
-        visits[visit.sort_order] = visit
-
-
-def _keep(journals: dict[NodeId | VisitId, Journal], journal: Journal) -> None:
-    place = journal.visit_id or journal.node_id
-    if journal.state is None:
-        journals.pop(place, None)
-    else:
-        journals[place] = journal
-
-
-def _last_pauses(run: MemoryRun) -> tuple[Pause, ...]:
-    """The last pause of each visit or node that is PAUSED."""
-    paused: set[str] = {visit.visit_id for visit in run.visits if visit.status is StepStatus.PAUSED}
-    paused |= {record.node_id for record in run.nodes.values() if record.status is StepStatus.PAUSED}
-    last = {pause.visit_id or pause.node_id: pause for pause in run.pauses.values()}
-    return tuple(pause for place, pause in last.items() if place in paused)
-
-
-def _was_told_paused(run: MemoryRun) -> bool:
-    told = (event.type for event, _ in reversed(run.events) if event.type in _PAUSING)
-    return next(told, None) is EventType.RUN_PAUSED
