@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from flyback.cli.command import DEFAULT_DATA, DataOption, JsonOption, on_data, print_json
 from flyback.cli.doors import DataDoor, WireObject
@@ -37,9 +37,10 @@ def runs(
     if as_json:
         print_json(found)
         return
-    table = Table("run", "workflow", "mode", "status", "visits", "started", box=None)
+    run = Column("run", no_wrap=True, min_width=36)  # whole on any terminal: it is what the other commands are given
+    table = Table(run, "workflow", "mode", "status", "visits", "started (UTC)", box=None)
     for one in found:
-        visits, started = str(one["visitCount"] or ""), one["startedAt"] or "–"
+        visits, started = str(one["visitCount"] or ""), (one["startedAt"] or "–")[:16].replace("T", " ")
         table.add_row(one["runId"], one["workflowName"], one["mode"], one["status"], visits, started)
     Console().print(table)
 

@@ -44,10 +44,10 @@ def _present(connection: sa.Connection) -> str | None:
 
 
 def _upgrade(connection: sa.Connection) -> None:
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of every plugin that it loads
     from alembic import command
     from alembic.config import Config
 
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of every plugin that it loads
     config = Config()
     config.set_main_option("script_location", "flyback.storage:migrations")
     config.attributes["connection"] = connection
