@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import heappop, heappush
 
 from pydantic import JsonValue
 
-from flyback.domain.envelope import Envelope
-from flyback.domain.errors import FlybackError, InternalError, NoOutputError
+from flyback.domain.errors import FlybackError, NoOutputError
 from flyback.domain.events import NewEvent
 from flyback.domain.graph import NodeId
 from flyback.domain.pause import Ask, Pause
@@ -24,55 +24,18 @@ from flyback.domain.run import ErrorInfo, RunStatus, StepStatus
 from flyback.engine import event_data
 from flyback.engine.book import Book
 from flyback.engine.calls import Meter
-from flyback.engine.dag.schedule import Fate, Plan, Progress, live_predecessors
-from flyback.engine.dag.view import Views
-from flyback.engine.execute import FailedAttempt, Kept, NodeRunner
+from flyback.engine.dag.records import Records
+from flyback.engine.dag.schedule import Fate, Plan, Progress
+from flyback.engine.dag.work import AttemptFailed, Ended, Settled, Work, WorkKept
+from flyback.engine.execute import FailedAttempt, Kept, NodeRunner, OnFailedAttempt, OnKept
 from flyback.engine.log import AnsweredError, CallRecord, Journal, NodeRecord, RunEnd, RunState
 from flyback.engine.node_context import Place
-from flyback.engine.outcome import FAIL_STRATEGY, NodeOutcome, run_error_of
+from flyback.engine.outcome import NodeOutcome, run_error_of
 from flyback.engine.parts import Engine
 from flyback.engine.pausing import pause_for
-from flyback.engine.result import run_output, together
 from flyback.engine.resuming import Resumed
 from flyback.engine.skills_of_run import skills_of_run
 from flyback.engine.sub_runs import SubRuns
-
-_OPEN = frozenset({StepStatus.RUNNING, StepStatus.PAUSED})
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    node_id: NodeId
-    outcome: NodeOutcome
-
-
-@dataclass(frozen=True, slots=True)
-class _Broke:
-    """A node's work raised what ends the run."""
-
-    node_id: NodeId
-    error: Exception
-
-
-@dataclass(frozen=True, slots=True)
-class _AttemptFailed:
-    node_id: NodeId
-    failed: FailedAttempt
-    committed: asyncio.Future[None]
-
-
-@dataclass(frozen=True, slots=True)
-class _WorkKept:
-    node_id: NodeId
-    kept: Kept
-    committed: asyncio.Future[None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """Somebody answered, or nobody did in time."""
-
-    pauses: Sequence[Pause]
 
 
 @dataclass(slots=True)
@@ -99,28 +62,20 @@ class DagDriver:
         self._plan = Plan.of(state.graph)
         self._progress = Progress(self._plan)
         self._runner = NodeRunner(state, engine, meter, sub_runs)
-        self._views = Views(self._plan, state.inputs)
-        self._records: dict[NodeId, NodeRecord] = {}
-        self._handles: dict[NodeId, str | None] = {}
-        self._skipped: set[NodeId] = set()
-        self._ended: list[NodeId] = []
-        """In the order they ended."""
+        self._records = Records(self._plan, state.inputs)
         self._ready: list[tuple[int, NodeId]] = []
         self._started: list[NodeId] = []
         """RUNNING by the last commit, and not yet at work."""
-        self._tasks: dict[NodeId, asyncio.Task[None]] = {}
+        self._work = Work(self._execute)
         self._at_once: deque[NodeId] = deque()
         """At work too, but they wait for nothing and need no task."""
-        self._inbox: asyncio.Queue[_Ended | _Broke | _AttemptFailed | _WorkKept | _Settled] = asyncio.Queue()
         self._paused: dict[str, Pause] = {}
         """Questions that nobody has answered yet, by their ids."""
         self._resumed: dict[NodeId, Resumed] = {}
         """How interrupted nodes go on."""
         self._journaled = {journal.node_id for journal in state.journals}
         """Nodes that have a journal to be cleared away at their end."""
-        self._watching: asyncio.Task[None] | None = None
         self._told_paused = state.told_paused
-        self._stopping = False
         self._step = _Step()
         """What the next commit will hold."""
 
@@ -129,11 +84,11 @@ class DagDriver:
             await skills_of_run(self._state, self._engine)
             await self._drive()
         finally:
-            await self._stop_working()
+            await self._work.stop()
 
     async def fail(self, error: FlybackError) -> None:
         self._close_open()
-        await self._end_failed(error.info, partial=self._partial())
+        await self._end_failed(error.info, partial=self._records.partial())
 
     async def _drive(self) -> None:
         self._open_up()
@@ -162,7 +117,7 @@ class DagDriver:
 
     @property
     def _moves(self) -> bool:
-        return bool(self._started or self._tasks or self._at_once)
+        return bool(self._started or self._work or self._at_once)
 
     async def _write(self, end: RunEnd | None = None, *, rests: bool = False) -> None:
         step = self._step
@@ -189,9 +144,9 @@ class DagDriver:
             usage=outcome.usage,
         )
         pause = pause_for(self._engine, ask, node_id)
-        self._records[node_id] = record
+        self._records.put(record)
         self._paused[pause.pause_id] = pause
-        self._stop_watching()
+        self._work.stop_watching()
         step = self._step
         step.pauses.append(pause)
         if node_id in self._journaled:
@@ -211,9 +166,12 @@ class DagDriver:
             await self._write(rests=True)
         except AnsweredError:
             del events[before:]
-            self._go_on(await self._engine.log.settled(self._state.run_id, self._paused.values(), wait=False))
+            self._go_on(await self._settled(self._paused.values(), wait=False))
             return False
         return True
+
+    async def _settled(self, pauses: Collection[Pause], *, wait: bool) -> Sequence[Pause]:
+        return await self._engine.log.settled(self._state.run_id, pauses, wait=wait)
 
     def _go_on(self, settled: Sequence[Pause]) -> None:
         """Let the nodes go on whose questions are settled, as far as there are places."""
@@ -225,60 +183,26 @@ class DagDriver:
             self._resumed[pause.node_id] = Resumed.after(pause)
         self._follow({pause.node_id: "ready" for pause in settled})
 
-    def _watch(self) -> None:
-        """Hear of answers while other nodes work."""
-        if self._paused and self._watching is None:
-            self._watching = asyncio.create_task(self._hear_answers(list(self._paused.values())), name="answers")
-
-    async def _hear_answers(self, pauses: Sequence[Pause]) -> None:
-        self._inbox.put_nowait(_Settled(await self._engine.log.settled(self._state.run_id, pauses, wait=True)))
-
-    def _stop_watching(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-            self._watching = None
-
     # Beginning, and going on after a death.
 
     def _open_up(self) -> None:
         """Work out where the run stands; nodes that were interrupted start again."""
         fates = self._progress.begin()
+        for record in self._records.read(self._state.nodes):
+            fates.update(self._progress.settle(record.node_id, record.handle))
+        self._resumed = {journal.node_id: Resumed.read(journal) for journal in self._state.journals}
         for node_id in self._plan.order:
             record = self._state.nodes.get(node_id)
-            if record is None or record.status in _OPEN:
+            if record is None or node_id in self._records:
                 continue
-            self._remember(record)
-            fates.update(self._progress.settle(node_id, record.handle))
-        self._ended.sort(key=self._when_ended)
-        self._resumed = {journal.node_id: Resumed.read(journal) for journal in self._state.journals}
-        opened = [record for node_id in self._plan.order if (record := self._state.nodes.get(node_id))]
-        for record in opened:
-            if record.status is StepStatus.PAUSED:
-                self._records[record.node_id] = record
-            if record.status is not StepStatus.RUNNING:
-                continue
-            running = replace(record, status=StepStatus.RUNNING)
-            self._records[record.node_id] = running
-            self._started.append(record.node_id)
-            event = event_data.node_running(record.node_id, attempt=record.attempts + 1, recovered=True)
-            self._step.add(running, event)
+            self._records.put(record)
+            if record.status is StepStatus.RUNNING:
+                self._started.append(node_id)
+                event = event_data.node_running(node_id, attempt=record.attempts + 1, recovered=True)
+                self._step.add(record, event)
         self._paused = {pause.pause_id: pause for pause in self._state.pauses}
         self._go_on([pause for pause in self._state.pauses if pause.is_settled])
         self._follow({node_id: fate for node_id, fate in fates.items() if node_id not in self._records})
-
-    def _when_ended(self, node_id: NodeId) -> tuple[float, int]:
-        finished = self._records[node_id].finished_at
-        return (finished.timestamp() if finished else 0.0, self._plan.place[node_id])
-
-    def _remember(self, record: NodeRecord) -> None:
-        node_id = record.node_id
-        self._records[node_id] = record
-        if record.status is StepStatus.SKIPPED:
-            self._skipped.add(node_id)
-            return
-        self._ended.append(node_id)
-        self._handles[node_id] = record.handle
-        self._views.add(record.envelope)
 
     # What follows from an end.
 
@@ -298,7 +222,7 @@ class DagDriver:
             started_at=began.started_at,
             finished_at=self._engine.clock.now(),
         )
-        self._remember(ended)
+        self._records.end(ended)
         self._step.add(ended, event_data.node_ended(ended))
         self._step.calls.extend(outcome.calls)
         if node_id in self._journaled:
@@ -312,7 +236,7 @@ class DagDriver:
                 changed[node_id] = fate
             else:
                 heappush(self._ready, (self._plan.place[node_id], node_id))
-        working = len(self._tasks) + len(self._at_once) + len(self._started)
+        working = len(self._work) + len(self._at_once) + len(self._started)
         free = self._state.options.parallel_nodes - working
         while self._ready and free > 0:
             changed[heappop(self._ready)[1]] = "ready"
@@ -325,7 +249,7 @@ class DagDriver:
         now = self._engine.clock.now()
         if fate == "skipped":
             skipped = NodeRecord(node_id, node.type, node.label, StepStatus.SKIPPED, finished_at=now)
-            self._remember(skipped)
+            self._records.end(skipped)
             self._step.add(skipped, event_data.node_skipped(node_id))
             return
         interrupted = self._records.get(node_id)
@@ -335,7 +259,7 @@ class DagDriver:
             running = replace(interrupted, status=StepStatus.RUNNING)
             self._step.journals.append(self._resumed[node_id].journal(node_id, None))
             self._journaled.add(node_id)
-        self._records[node_id] = running
+        self._records.put(running)
         self._started.append(node_id)
         self._step.add(running, event_data.node_running(node_id, attempt=running.attempts + 1))
 
@@ -347,100 +271,65 @@ class DagDriver:
         Failed attempts, and how far nodes have come, are committed meanwhile.
         """
         started, self._started = self._started, []
-        alone = len(started) == 1 and not self._tasks and not self._at_once and not self._paused
+        alone = len(started) == 1 and not self._work and not self._at_once and not self._paused
         for node_id in started:
             if alone or not self._runner.waits(self._plan.node(node_id)):
                 self._at_once.append(node_id)
             else:
-                self._tasks[node_id] = asyncio.create_task(self._work(node_id), name=f"node {node_id}")
+                self._work.start(node_id)
         if self._at_once:
             node_id = self._at_once.popleft()
-            node = self._plan.node(node_id)
-
-            async def keep_alone(kept: Kept) -> None:
-                await self._commit_kept(node_id, kept)
-
-            return node_id, await self._runner.run(node, self._place(node_id), self._failed_alone, keep_alone)
-        self._watch()
+            keep = partial(self._commit_kept, node_id)
+            return node_id, await self._execute(node_id, partial(self._commit_attempt, node_id), keep)
+        if self._paused:
+            self._work.watch(partial(self._settled, list(self._paused.values()), wait=True))
         while True:
-            match await self._inbox.get():
-                case _Ended(node_id, outcome):
-                    del self._tasks[node_id]
+            match await self._work.report():
+                case Ended(node_id, outcome):
                     return node_id, outcome
-                case _Broke(_, error):
-                    raise error
-                case _AttemptFailed(node_id, failed, committed):
+                case AttemptFailed(node_id, failed, committed):
                     await self._commit_attempt(node_id, failed)
                     _tell(committed)
-                case _WorkKept(node_id, kept, committed):
+                case WorkKept(node_id, kept, committed):
                     await self._commit_kept(node_id, kept)
                     _tell(committed)
-                case _Settled(pauses):
-                    self._watching = None
+                case Settled(pauses):
                     self._go_on(pauses)
                     return None
 
-    async def _work(self, node_id: NodeId) -> None:
-        async def hand_over(failed: FailedAttempt) -> None:
-            committed = asyncio.get_running_loop().create_future()
-            self._inbox.put_nowait(_AttemptFailed(node_id, failed, committed))
-            await committed
-
-        async def keep(kept: Kept) -> None:
-            committed = asyncio.get_running_loop().create_future()
-            self._inbox.put_nowait(_WorkKept(node_id, kept, committed))
-            await committed
-
-        try:
-            outcome = await self._runner.run(self._plan.node(node_id), self._place(node_id), hand_over, keep)
-        except asyncio.CancelledError:
-            if self._stopping:
-                raise
-            broken = InternalError(f"the work of node {node_id!r} was cancelled by nobody", node=node_id)
-            self._inbox.put_nowait(_Broke(node_id, broken))
-        except Exception as error:
-            self._inbox.put_nowait(_Broke(node_id, error))
-        else:
-            self._inbox.put_nowait(_Ended(node_id, outcome))
-
-    async def _failed_alone(self, failed: FailedAttempt) -> None:
-        assert failed.error.node is not None, "a node's failure names the node"
-        await self._commit_attempt(NodeId(failed.error.node), failed)
+    async def _execute(self, node_id: NodeId, on_failed: OnFailedAttempt, on_kept: OnKept) -> NodeOutcome:
+        return await self._runner.run(self._plan.node(node_id), self._place(node_id), on_failed, on_kept)
 
     async def _commit_attempt(self, node_id: NodeId, failed: FailedAttempt) -> None:
         record = replace(self._records[node_id], attempts=failed.attempt, usage=failed.usage)
-        self._records[node_id] = record
+        self._records.put(record)
         event = event_data.node_retry(node_id, attempt=failed.attempt, error=failed.error, wait_ms=failed.wait_ms)
         await self._book.write([event], nodes=[record], calls=failed.calls)
 
     async def _commit_kept(self, node_id: NodeId, kept: Kept) -> None:
         record = replace(self._records[node_id], usage=kept.usage)
-        self._records[node_id] = record
+        self._records.put(record)
         self._journaled.add(node_id)
         await self._book.keep(kept, node_id, nodes=[record])
 
     def _place(self, node_id: NodeId) -> Place:
         record = self._records[node_id]
-        workspace, earlier = self._views.of(node_id)
+        workspace, earlier = self._records.view(node_id)
         return Place(
             workspace=workspace,
             earlier=earlier,
-            live_predecessors=lambda: self._envelopes(live_predecessors(self._plan, node_id, self._handles)),
-            skipped=self._skipped,
+            live_predecessors=lambda: self._records.live_predecessors(node_id),
+            skipped=self._records.skipped,
             attempts=record.attempts,
             usage=record.usage,
             resumed=self._resumed.get(node_id),
         )
 
-    def _envelopes(self, node_ids: Iterable[NodeId]) -> list[Envelope]:
-        found = (self._records[node_id].envelope for node_id in node_ids)
-        return [envelope for envelope in found if envelope is not None]
-
     # Ending.
 
     async def _finish(self) -> None:
         """Nothing works and nothing is ready: the run has its result."""
-        outputs = [run_output(envelope) for envelope in self._envelopes(self._output_nodes())]
+        outputs = self._records.outputs()
         if not outputs:
             error = NoOutputError(
                 "the run ended, and no output node ran", fix="Look at which branches were taken, and draw a way out."
@@ -448,89 +337,50 @@ class DagDriver:
             await self._end_failed(error.info)
             return
         self._step.events.append(event_data.workflow_complete(outputs, self._meter.usage, visit_count=None))
-        await self._write(RunEnd(RunStatus.SUCCESS, outputs, path=tuple(self._ended)))
-
-    def _output_nodes(self) -> list[NodeId]:
-        """The output nodes that gave a result, in topological order."""
-        ran = (self._records[node_id] for node_id in self._ended)
-        return self._plan.in_order(
-            record.node_id
-            for record in ran
-            if record.node_type == "output" and record.envelope is not None and _gave_result(record)
-        )
+        await self._write(RunEnd(RunStatus.SUCCESS, outputs, path=self._records.path))
 
     async def _abort(self, node_id: NodeId) -> None:
         failed = self._records[node_id]
         assert failed.error is not None, "a node that failed has its error"
-        await self._stop_working()
+        await self._work.stop()
         self._close_open()
-        self._ended.remove(node_id)
-        self._ended.append(node_id)
+        self._records.end_last(node_id)
         error = run_error_of(node_id, failed.node_label, failed.error)
         await self._end_failed(error.info)
 
     async def _end_failed(self, error: ErrorInfo, *, partial: JsonValue = None) -> None:
-        end = RunEnd(RunStatus.FAILED, error=error, path=tuple(self._ended), partial=partial)
+        end = RunEnd(RunStatus.FAILED, error=error, path=self._records.path, partial=partial)
         self._step.events.append(event_data.workflow_error(end))
         await self._write(end)
 
     def _close_open(self) -> None:
         """Record what ended meanwhile as it ended, and what was stopped as CANCELLED, with the calls it had made."""
-        while not self._inbox.empty():
-            match self._inbox.get_nowait():
-                case _Ended(node_id, outcome) if outcome.ask is None:
+        for report in self._work.unread():
+            match report:
+                case Ended(node_id, outcome) if outcome.ask is None:
                     self._take_in(node_id, outcome)
-                case _Ended(node_id, outcome):
+                case Ended(node_id, outcome):
                     self._step.calls.extend(outcome.calls)
-                    self._records[node_id] = replace(self._records[node_id], usage=outcome.usage)
-                case _WorkKept(node_id, kept, _):
+                    self._records.put(replace(self._records[node_id], usage=outcome.usage))
+                case WorkKept(node_id, kept, _):
                     self._step.calls.extend(kept.calls)
-                    self._records[node_id] = replace(self._records[node_id], usage=kept.usage)
+                    self._records.put(replace(self._records[node_id], usage=kept.usage))
                 case _:
                     pass
         now = self._engine.clock.now()
         stopped_calls = self._meter.take_records()
         self._step.calls.extend(stopped_calls)
-        for node_id in self._plan.order:
-            record = self._records.get(node_id)
-            if record is None or record.status not in _OPEN:
-                continue
+        for record in self._records.open:
             usage = record.usage
             for call in stopped_calls:
-                usage = usage.plus(call.usage) if call.node_id == node_id else usage
+                usage = usage.plus(call.usage) if call.node_id == record.node_id else usage
             cancelled = replace(
                 record, status=StepStatus.CANCELLED, attempts=record.attempts + 1, usage=usage, finished_at=now
             )
-            self._records[node_id] = cancelled
+            self._records.put(cancelled)
             self._step.add(cancelled, event_data.node_ended(cancelled))
-
-    async def _stop_working(self) -> None:
-        self._stopping = True
-        self._stop_watching()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.gather(*tasks, return_exceptions=True)
-        self._tasks.clear()
-
-    def _partial(self) -> JsonValue:
-        """What an output node without template would give now: of the nodes that ended and lead to no other that did."""
-        ended = [node_id for node_id in self._ended if self._plan.node(node_id).type != "condition"]
-        behind = 0
-        for node_id in ended:
-            behind |= self._plan.ancestors[node_id]
-        front = [node_id for node_id in self._plan.in_order(ended) if not behind >> self._plan.place[node_id] & 1]
-        return together(self._envelopes(front), "text") or None
 
 
 def _tell(committed: asyncio.Future[None]) -> None:
     if not committed.cancelled():
         committed.set_result(None)
-
-
-def _gave_result(record: NodeRecord) -> bool:
-    """Whether the node gave its result itself, or its default stands in; the error of `branch` is none."""
-    if record.status is StepStatus.SUCCESS:
-        return True
-    return record.envelope is not None and record.envelope.meta.get(FAIL_STRATEGY) == "skip"
