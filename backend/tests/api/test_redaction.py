@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from pathlib import Path
 from urllib.parse import quote
@@ -64,6 +65,44 @@ async def test_a_node_that_gets_hold_of_a_key_leaves_it_in_no_row_and_no_event(
         assert all(spelling not in text for text in told)
         assert spelling.encode() not in stored
     assert "[secret]" in ended.text
+
+
+async def test_a_key_that_a_person_types_in_is_no_input_and_no_answer(door: Door, tmp_path: Path) -> None:
+    # given a stored key, and somebody who gives it to a run as an input, as an answer, and to a fork as an edit
+    entry = {"name": "m", "provider": "openai-compatible", "baseUrl": "https://m.example", "model": "m"}
+    assert (await door.page.post("/api/models", json={**entry, "apiKey": SECRET})).status_code == 201
+    graph = draw(
+        "ask -> person -> out",
+        person={"type": "humanInput", "prompt": "Which?", "form": [{"name": "word"}]},
+        out={"template": "{{q}} {{word}}"},
+    )
+    route: list[JsonValue] = [{"next": node_id, "reason": "so"} for node_id in ("person", "out", "out")]
+    script: JsonValue = [{"for": {"role": "planner"}, "replies": route}]
+    document = {"name": "w", "mode": "AGENTIC", "graphData": dict(graph.document), "script": script}
+    body = {"workflow": document, "inputs": {"q": f"Bearer {SECRET}"}, "model": "scripted"}
+    asked = (await door.page.post("/api/runs", params={"wait": "true"}, json=body)).json()
+    assert asked["status"] == "PAUSED"
+    answer = {"answers": [{"questionId": "word", "value": f"it is {SECRET}"}]}
+    said = await door.page.post(f"/api/pauses/{asked['pauses'][0]['pauseId']}/answer", json=answer)
+    assert said.status_code == 200, said.text
+    run = f"/api/runs/{asked['runId']}"
+    ended = await _ended(door, run)
+    visits = (await door.page.get(f"{run}/visits")).json()["items"]
+    fork = {"visitId": visits[1]["visitId"], "variables": {"person__word": SECRET}, "next": "out"}
+    forked = await door.page.post(f"{run}/fork", params={"wait": "true"}, json=fork)
+    assert forked.json()["outputs"][0]["result"] == "Bearer [secret] [secret]", forked.text
+    # then nothing of it is stored, and what it was is a mark
+    assert ended["inputs"] == {"q": "Bearer [secret]"}
+    assert ended["outputs"] == [{"nodeId": "out", "result": "Bearer [secret] it is [secret]"}]
+    assert SECRET.encode() not in _bytes_in(tmp_path)
+
+
+async def _ended(door: Door, run: str) -> dict[str, JsonValue]:
+    while True:
+        detail = (await door.page.get(run)).json()
+        if detail["status"] in ("SUCCESS", "FAILED"):
+            return detail
+        await asyncio.sleep(0.02)
 
 
 def _bytes_in(folder: Path) -> bytes:

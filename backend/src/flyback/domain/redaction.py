@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
 from pydantic import JsonValue
@@ -54,9 +54,13 @@ class Redactor:
             case list():
                 return [self.value(item) for item in value]
             case dict():
-                return {self.text(key): self.value(item) for key, item in value.items()}
+                return self.values(value)
             case _:
                 return value
+
+    def values(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return named values with every known secret replaced, in the names too."""
+        return {self.text(name): self.value(value) for name, value in values.items()}
 
 
 def _spellings(secret: str) -> Iterator[str]:

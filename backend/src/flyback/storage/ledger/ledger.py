@@ -75,7 +75,7 @@ class Ledger(RunLog):
         self, database: Database, hub: Hub, *, clock: Clock, worker_id: str, redactor: Redactor | None = None
     ) -> None:
         self.database = database
-        self._redactor = redactor or Redactor()
+        self.redactor = redactor or Redactor()
         self._hub = hub
         self.clock = clock
         self._suspects = Suspects()
@@ -142,7 +142,7 @@ class Ledger(RunLog):
 
     async def commit(self, commit: Commit) -> None:
         hit(f"{kind_of(commit)}.before")
-        rows = rows_of(commit, self.clock.now(), self._redactor)
+        rows = rows_of(commit, self.clock.now(), self.redactor)
         try:
             stored = await self.database.persist(lambda: self._store(commit, rows))
             if not stored:
@@ -165,7 +165,7 @@ class Ledger(RunLog):
     def accept_in(self, conn: sa.Connection, run: NewRun) -> int:
         """Store a run as PENDING with its first event, in the caller's transaction; return its row's id."""
         hit("accept.before")
-        row_id = accept(conn, run, worker_id=self.worker_id, now=self.clock.now())
+        row_id = accept(conn, run, worker_id=self.worker_id, now=self.clock.now(), redactor=self.redactor)
         hit("accept.stored")
         return row_id
 
@@ -200,13 +200,18 @@ class Ledger(RunLog):
             NotFoundError, PauseAnsweredError, PauseClosedError, InputInvalidError: it is not taken.
         """
         now = self.clock.now()
+        said = Given(
+            [(question, self.redactor.value(value)) for question, value in given.answers],
+            self.redactor.value(given.answer),
+            given.action,
+        )
 
         def work(conn: sa.Connection) -> Settled | None:
             hit("answer.before")
             settled = answer(
                 conn,
                 pause_id,
-                given,
+                said,
                 owner_id=owner_id,
                 by=by,
                 actor_id=actor_id or by,
@@ -277,7 +282,7 @@ class Ledger(RunLog):
 
         def work(conn: sa.Connection) -> Settled | None:
             ended, standing = path_of(conn, run_id)
-            message = self._redactor.text(error.message)
+            message = self.redactor.text(error.message)
             whole = ErrorInfo(error.code, message, error.node or standing, error.field, error.fix)
             end = RunEnd(RunStatus.FAILED, error=whole, path=[*ended, standing] if standing else ended)
             terminal = event_data.workflow_error(end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from flyback.domain import json_value
 from flyback.domain.graph import Graph
 from flyback.domain.json_value import mend_text
+from flyback.domain.redaction import Redactor
 from flyback.domain.run import Mode, RunId, RunStatus, WorkflowId
 from flyback.domain.wire import time_on_wire
 from flyback.engine.event_data import run_started
@@ -42,11 +43,13 @@ class NewRun:
     """Set for a sub-run."""
 
 
-def accept(conn: sa.Connection, run: NewRun, *, worker_id: str, now: datetime) -> int:
+def accept(conn: sa.Connection, run: NewRun, *, worker_id: str, now: datetime, redactor: Redactor) -> int:
     """Store the run and `run_started`, of a fork also what it shares; return the row's id.
 
-    `worker_id` is who means to start it.
+    `worker_id` is who means to start it. What `redactor` knows is no input: it stands in no row, so that the run is given
+    the same whether it goes on here or where it is read from its rows.
     """
+    run = _redacted(run, redactor)
     created_at = time_on_wire(now)
     inside = run.inside
     parent_run_id = run.parent_run_id if inside is None else inside.parent_run_id
@@ -99,3 +102,8 @@ def accept(conn: sa.Connection, run: NewRun, *, worker_id: str, now: datetime) -
     if run.fork is not None:
         share(conn, row_id, run.fork, created_at=created_at)
     return row_id
+
+
+def _redacted(run: NewRun, redactor: Redactor) -> NewRun:
+    fork = None if run.fork is None else replace(run.fork, edits=redactor.values(run.fork.edits))
+    return replace(run, inputs=redactor.values(run.inputs), fork=fork)

@@ -85,7 +85,7 @@ class SubRunLedger(SubRunLog):
             outer = lock_driver(conn, inside.parent_run_id, inside.parent_epoch)
             r = t.workflow_runs.c
             if conn.execute(sa.select(r.id).where(r.run_uuid == run_id)).first() is None:  # else a reply was lost
-                accept(conn, run, worker_id=self._ledger.worker_id, now=now)
+                accept(conn, run, worker_id=self._ledger.worker_id, now=now, redactor=self._ledger.redactor)
                 tell(conn, outer, run_id, inside, RunStatus.RUNNING, now)
             hit("sub_run.stored")
 
