@@ -13,9 +13,17 @@ from flyback.engine.ports import Tool, ToolAnswer
 class Toolbox:
     """It keeps what its tools were called with. `asks` names those before which a person is asked."""
 
-    def __init__(self, *answers: ToolAnswer | Exception, names: Sequence[str] = (), asks: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        *answers: ToolAnswer | Exception,
+        names: Sequence[str] = (),
+        asks: Collection[str] = (),
+        description: str | None = None,
+    ) -> None:
+        """`description` is what every tool says of itself."""
         self._answers = list(answers) or [ToolAnswer("done", None)]
         self._names = names
+        self._description = description
         self.asks = set(asks)
         self.called: list[tuple[str, str, Mapping[str, JsonValue], str]] = []
         """Server, tool, arguments and key of each call."""
@@ -29,7 +37,8 @@ class Toolbox:
 
     async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:  # noqa: ARG002
         schema: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
-        return [Tool(server, name, f"The {name}.", schema, approval=name in self.asks) for name in self._names]
+        said = self._description
+        return [Tool(server, name, said or f"The {name}.", schema, approval=name in self.asks) for name in self._names]
 
     async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:  # noqa: ARG002
         return tool in self.asks
