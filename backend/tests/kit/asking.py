@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyback.domain.graph import Graph
-from kit.drawing import draw
+from kit.drawing import draw, when
 from kit.studio import script_of
 
 _FORM: dict[str, JsonValue] = {"type": "humanInput", "form": [{"name": "said", "required": True}]}
@@ -35,15 +35,10 @@ def _asking(
 
 
 def _branch() -> Asking:
-    rule: dict[str, JsonValue] = {"variable": "topic", "operator": "eq", "value": "tides"}
-    check: dict[str, JsonValue] = {
-        "type": "condition",
-        "conditions": [{"type": "IF", "rules": {"match": "all", "items": [rule]}}],
-    }
     graph = draw(
         "ask -> draft -> check; check -[branch-0]-> form -> answer; check -[branch-1]-> other",
         ask=_ASK,
-        check=check,
+        check=when("topic", "tides"),
         form=_FORM,
         other={"type": "output", "template": "-"},
         answer={"template": "{{draft.text}} {{form.said}}"},

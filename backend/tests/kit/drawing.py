@@ -49,6 +49,12 @@ def draw(chains: str, **nodes: Data) -> Graph:
     return graph
 
 
+def when(variable: str, value: JsonValue) -> Data:
+    """A condition that leaves by `branch-0` where a variable has this value, else by `branch-1`."""
+    rule: JsonValue = {"variable": variable, "operator": "eq", "value": value}
+    return {"type": "condition", "conditions": [{"type": "IF", "rules": {"match": "all", "items": [rule]}}]}
+
+
 def _kind(name: str, has_before: set[str], has_after: set[str]) -> str:
     if name not in has_after:
         return "output"

@@ -6,12 +6,10 @@ from flyback.domain.events import EventType
 from flyback.domain.run import Budget, RunStatus
 from flyback.engine.limits import RunLimits
 from kit.clock import settled
-from kit.studio import Data, Studio
+from kit.drawing import when
+from kit.studio import Studio
 
-RULE: Data = {
-    "type": "condition",
-    "conditions": [{"rules": {"items": [{"variable": "go", "operator": "eq", "value": "left"}]}}],
-}
+RULE = when("go", "left")
 
 
 async def test_given_three_nodes_in_a_row_each_end_starts_the_next_in_one_step(studio: Studio) -> None:

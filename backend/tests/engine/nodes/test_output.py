@@ -6,12 +6,10 @@ import pytest
 from pydantic import JsonValue
 
 from flyback.domain.run import RunStatus
+from kit.drawing import when
 from kit.studio import Data, Studio
 
-PICK: Data = {
-    "type": "condition",
-    "conditions": [{"rules": {"items": [{"variable": "go", "operator": "eq", "value": "left"}]}}],
-}
+PICK = when("go", "left")
 ARMS = "in -> pick; pick -[branch-0]-> a -> out; pick -[branch-1]-> b -> out"
 
 
