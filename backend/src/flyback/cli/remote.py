@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+from urllib.parse import urlencode
 
-import httpx
 from pydantic import JsonValue
 
 from flyback.cli.doors import AnswerRequest, ForkRequest, StartRequest, WireObject
 from flyback.domain.errors import Fault, FlybackError, InvalidError, NotFoundError
 from flyback.domain.json_value import dumps
+
+if TYPE_CHECKING:  # loaded only where a server holds the folder
+    import httpx
 
 _PAGE = 200
 
@@ -43,6 +46,8 @@ class RemoteDoor:
 
     @staticmethod
     def client(address: ServerAddress) -> httpx.AsyncClient:
+        import httpx
+
         return httpx.AsyncClient(
             base_url=f"{address.base_url}/api",
             headers={"Authorization": f"Bearer {address.key}"},
@@ -72,7 +77,7 @@ class RemoteDoor:
         return (await self._call("POST", f"/runs/{run_id}/fork", body))["runId"]
 
     async def find(self, run: str) -> str:
-        newest = (await self._call("GET", f"/runs?{httpx.QueryParams({'q': run, 'limit': _PAGE})}"))["items"]
+        newest = (await self._call("GET", f"/runs?{urlencode({'q': run, 'limit': _PAGE})}"))["items"]
         found = [one["runId"] for one in newest if one["runId"].startswith(run)]
         if not found:
             raise NotFoundError(f"There is no run {run!r}.", fix="See the newest ones with: flyback runs")
@@ -112,6 +117,8 @@ class RemoteDoor:
 
     async def _stream(self, run_id: str, after: int) -> AsyncIterator[WireObject]:
         """Yield durable events behind a position until the stream ends, for whatever reason."""
+        import httpx
+
         try:
             async with self._client.stream("GET", f"/runs/{run_id}/events?after={after}") as response:
                 await _refuse(response)

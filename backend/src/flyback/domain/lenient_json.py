@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-import json_repair
 from pydantic import JsonValue
 
 from flyback.domain.json_value import MAX_DIGITS, mend
@@ -132,6 +131,8 @@ def _read_mended(text: str, start: int) -> _Read:
         return _Read(exact.found, end, cost)
     if len(piece) > _LONGEST_MENDED:
         return _Read(None, start + 1, cost)
+    import json_repair  # loaded where an answer is broken
+
     try:
         value: object = json_repair.loads(_WIDE_COLON.sub(":", piece), skip_json_loads=True)
     except (ValueError, RecursionError):

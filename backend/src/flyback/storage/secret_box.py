@@ -16,9 +16,6 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from flyback.domain.errors import SecretKeyMissingError
 
 KEY_VARIABLE = "FLYBACK_SECRET_KEY"
@@ -60,6 +57,8 @@ class SecretBox:
 
     def seal(self, text: str, *, secret_id: str, owner_id: str) -> tuple[bytes, str]:
         """Return the sealed text and the id of its key. Makes the key where there is none."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only where there are secrets: it takes 8 MB
+
         if not self._keys:
             self._keys = self._make_key()
         nonce = secrets.token_bytes(_NONCE_BYTES)
@@ -68,6 +67,9 @@ class SecretBox:
 
     def unseal(self, sealed: bytes, *, key_id: str, secret_id: str, owner_id: str) -> str:
         """Raises SecretKeyMissingError: it was sealed with another key, or it is damaged."""
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
         key = next((key for key in self._keys if _id_of(key) == key_id), None)
         if key is None:
             raise missing_key(self._path)

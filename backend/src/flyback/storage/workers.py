@@ -11,14 +11,13 @@ import socket
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from flyback.domain.wire import time_on_wire
 from flyback.storage import tables as t
+from flyback.storage.upsert import insertion
 
 
 def beat(conn: sa.Connection, worker_id: str, *, now: datetime, judges: bool) -> None:
-    insert = sqlite.insert if conn.dialect.name == "sqlite" else postgresql.insert
     row = {
         "id": worker_id,
         "host": socket.gethostname(),
@@ -26,7 +25,7 @@ def beat(conn: sa.Connection, worker_id: str, *, now: datetime, judges: bool) ->
         "beat_at": database_seconds(conn),
         "judges": judges,
     }
-    begun = insert(t.workers).values(row)
+    begun = insertion(conn, t.workers, row)
     conn.execute(begun.on_conflict_do_update(index_elements=["id"], set_={"beat_at": begun.excluded.beat_at}))
 
 

@@ -75,7 +75,7 @@ class OutputField(BaseModel):
 class NodeConfig(BaseModel):
     """What every node's `data` may carry. Keys we do not know are kept in the graph and ignored here."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", defer_build=True)
 
     label: str = Field(default="", max_length=200, json_schema_extra=form("Label", "名称", editor="text"))
     description: str = Field(

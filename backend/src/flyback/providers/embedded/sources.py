@@ -22,11 +22,13 @@ import urllib.request
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-
-import httpx
+from typing import TYPE_CHECKING
 
 from flyback.providers.embedded.partial import PartialFile, Watch
 from flyback.providers.embedded.releases import PackageSource, UrlSource
+
+if TYPE_CHECKING:  # loaded with the first fetch
+    import httpx
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +62,8 @@ def read_source(source: UrlSource | PackageSource, partial: PartialFile) -> None
 
 
 def _read_url(source: UrlSource, partial: PartialFile) -> None:
+    import httpx
+
     _find_address(source.url)
     headers = {"Accept-Encoding": "identity", "Range": f"bytes={partial.offset}-"}
     timeout = httpx.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
