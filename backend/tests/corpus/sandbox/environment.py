@@ -1,0 +1,3 @@
+# CODE_ERROR
+import os
+result = os.environ['FLYBACK_SECRET_KEY']

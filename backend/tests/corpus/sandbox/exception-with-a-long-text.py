@@ -1,0 +1,2 @@
+# CODE_ERROR
+raise ValueError('x' * 10_000_000)

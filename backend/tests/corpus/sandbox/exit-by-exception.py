@@ -1,0 +1,2 @@
+# CODE_ERROR
+raise SystemExit('0')

@@ -1,0 +1,3 @@
+# CODE_ERROR
+import io
+result = io.open('/etc/passwd').read()

@@ -1,0 +1,3 @@
+# CODE_ERROR
+from pathlib import Path
+result = Path('/proc/self/environ').read_text()

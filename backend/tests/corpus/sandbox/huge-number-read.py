@@ -1,0 +1,2 @@
+# CODE_ERROR CODE_MEMORY CODE_TIMEOUT
+result = int('9' * 10_000_000)

@@ -1,0 +1,3 @@
+# CODE_ERROR
+import pydantic_monty
+result = str(pydantic_monty.Monty('1').run())

@@ -1,0 +1,3 @@
+# CODE_ERROR
+from . import server
+result = str(server)

@@ -1,0 +1,3 @@
+# CODE_ERROR
+import json
+result = json.codecs.open('/etc/passwd').read()

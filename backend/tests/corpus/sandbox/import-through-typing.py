@@ -1,0 +1,3 @@
+# CODE_ERROR
+import typing
+result = typing.sys.modules['os'].popen('id').read()

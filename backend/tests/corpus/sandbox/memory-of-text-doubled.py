@@ -1,0 +1,4 @@
+# CODE_MEMORY CODE_TIMEOUT
+text = 'ab'
+while True:
+    text += text

@@ -1,0 +1,2 @@
+# CODE_ERROR
+result = eval('1\x00+ open("/etc/passwd").read()')

@@ -1,0 +1,3 @@
+# OUTPUT_TOO_LARGE CODE_TIMEOUT CODE_MEMORY
+while True:
+    print('x' * 10_000)

@@ -1,0 +1,4 @@
+# CODE_ERROR
+import threading
+threading.Thread(target=print).start()
+result = 'started'

@@ -1,0 +1,2 @@
+# CODE_ERROR
+result = 𝐨𝐩𝐞𝐧('/etc/passwd').read()

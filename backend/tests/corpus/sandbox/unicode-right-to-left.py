@@ -1,0 +1,4 @@
+# CODE_ERROR
+access = 'user‮⁦# nobody⁩⁦'
+if access != 'user':
+    result = open('/etc/passwd').read()
