@@ -1,4 +1,5 @@
 /** The server's API as a program uses it: what a journey needs to be there before, and what it looks up afterwards. */
+import { readJson, writeJson } from '../../src/api/json.ts'
 import type { Pause, Run, RunDetail, Visit, Workflow } from '../../src/api/types.ts'
 import type { Document } from './documents.ts'
 import type { Session } from './server.ts'
@@ -61,10 +62,10 @@ export class Api {
     const answer = await fetch(`${this.baseUrl}/api${path}`, {
       method,
       headers: { ...this.headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: writeJson(body) }),
     })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
-    return (text ? JSON.parse(text) : undefined) as T
+    return (text ? readJson(text) : undefined) as T
   }
 }

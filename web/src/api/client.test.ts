@@ -23,6 +23,13 @@ describe('a call of the API', () => {
     answer = () => json({ items: [], total: 0 })
     expect(await ok(api.GET('/api/skills'))).toEqual({ items: [], total: 0 })
   })
+  it('rounds no number, neither of the answer nor of what is sent', async () => {
+    answer = () => new Response('{"inputs":{"id":9007199254740993}}', { headers: { 'Content-Type': 'application/json' } })
+    const run = await ok(api.GET('/api/runs/{run_id}', { params: { path: { run_id: 'r' } } }))
+    await ok(api.POST('/api/workflows/{workflow_id}/run', { params: { path: { workflow_id: 'w' } }, body: { inputs: run.inputs } }))
+    expect(await asked[1]?.text()).toBe('{"inputs":{"id":9007199254740993}}')
+    expect(asked[1]?.headers.get('Content-Type')).toBe('application/json')
+  })
   it('carries the CSRF token when it writes, and not when it reads', async () => {
     answer = () => json({})
     await ok(api.GET('/api/settings'))

@@ -7,6 +7,7 @@
  */
 import createClient, { type Middleware } from 'openapi-fetch'
 import { ApiError, readProblem } from './errors'
+import { readJson, writeJson } from './json'
 import type { paths } from './schema'
 
 let csrfToken: string | undefined
@@ -45,13 +46,18 @@ function callOf(request: Request): string {
   return `${request.method} ${new URL(request.url).pathname}`
 }
 
-export const api = createClient<paths>({ baseUrl: '', credentials: 'same-origin' })
-api.use(session)
+const client = createClient<paths>({ baseUrl: '', credentials: 'same-origin', bodySerializer: (body: unknown) => (body instanceof FormData ? body : writeJson(body)) })
+client.use(session)
+
+/** Answers come as text: the library's own reading would round large integers. `ok` reads them. */
+const asText = <Call>(call: Call) => ((path: string, init?: object) => (call as (path: string, init: object) => unknown)(path, { ...init, parseAs: 'text' })) as Call
+
+export const api = { GET: asText(client.GET), POST: asText(client.POST), PUT: asText(client.PUT), PATCH: asText(client.PATCH), DELETE: asText(client.DELETE) }
 
 /** The data of a call that went well; a call that did not has thrown already. */
 export async function ok<T>(call: Promise<{ data?: T, response: Response }>): Promise<T> {
   const { data } = await call
-  return data as T
+  return (typeof data === 'string' && data !== '' ? readJson(data) : undefined) as T
 }
 
 /** The body of an upload: one file under the name that the API asks for. */

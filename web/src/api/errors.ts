@@ -3,6 +3,7 @@
  *
  * Codes of our own, beside the server's: `NETWORK` (no answer came) and `UNREADABLE` (an answer that is no problem document).
  */
+import { tryJson } from './json'
 
 export interface Fault { node?: string | null, field?: string | null, message: string, fix?: string | null }
 
@@ -50,7 +51,7 @@ function faultsOf(value: unknown): Fault[] {
 
 /** Reads an answer that is not 2xx. */
 export async function readProblem(response: Response, call = ''): Promise<ApiError> {
-  const problem: unknown = await response.clone().json().catch(() => undefined)
+  const problem = tryJson(await response.clone().text().catch(() => ''))?.value
   if (!isRecord(problem) || typeof problem['code'] !== 'string') {
     return new ApiError(response.status, 'UNREADABLE', `HTTP ${response.status}`, { call })
   }

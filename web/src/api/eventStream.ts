@@ -7,6 +7,7 @@
  * What counts as life: any byte (a comment comes every 15 s). A hidden page holds no stream.
  */
 import { createParser } from 'eventsource-parser'
+import { readJson } from './json'
 
 export type StreamStatus =
   | 'connecting' | 'live'
@@ -147,7 +148,7 @@ export function openEventStream<E>(url: string, options: EventStreamOptions<E>):
     const parser = createParser({
       onEvent({ data }) {
         if (stopped || ended) return
-        const event = JSON.parse(data) as E & { seq?: number }
+        const event = readJson(data) as E & { seq?: number }
         if (event.seq !== undefined && event.seq <= options.lastSeq()) return
         failures = 0
         options.receive(event)

@@ -1,4 +1,5 @@
 /** Lays a drawing out from left to right. The engine is large and works in a worker; it comes when it is first asked. */
+import { writeJson } from '@/api/json'
 import type { Box } from './geometry'
 import { GRID } from './geometry'
 
@@ -16,7 +17,7 @@ async function start(): Promise<Elk> {
 }
 
 const ENTRY = ' in'
-const portId = (node: string, handle: string) => JSON.stringify([node, handle])
+const portId = (node: string, handle: string) => writeJson([node, handle])
 const port = (node: string, handle: string, side: 'WEST' | 'EAST', x: number, y: number) => ({ id: portId(node, handle), x, y, width: 0, height: 0, layoutOptions: { 'elk.port.side': side } })
 
 const rounded = (value: number) => Math.round(value / GRID) * GRID

@@ -1,4 +1,5 @@
 /** What a node says of itself when no run is shown. Pure. */
+import { writeJson } from '@/api/json'
 import { propertiesOf } from './handles'
 import type { GraphNode, NodeType } from '@/api/types'
 import { nodeIcon, type IconName } from '@/ui/icons'
@@ -53,7 +54,7 @@ export function branchText(branch: unknown): string {
   const { match } = rules as { match?: unknown }
   return items.map((item: unknown) => {
     const { variable, operator, value } = (item ?? {}) as Record<string, unknown>
-    const shown = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+    const shown = value === undefined || value === null ? '' : typeof value === 'string' ? value : writeJson(value)
     return [text(variable), SIGNS[text(operator)] ?? text(operator), shown].filter(Boolean).join(' ')
   }).join(match === 'any' ? ' ∨ ' : ' ∧ ')
 }

@@ -4,6 +4,7 @@
  * A question is answered by choosing, by words of one's own, or both where several may be chosen. A form's field is one
  * of a run's inputs; a field that was emptied is sent as null, since what is left out takes its default.
  */
+import { writeJson } from '@/api/json'
 import type { Pause, PauseAnswerGiven, Question } from '@/api/types'
 import { fieldOf, readTyped, typed, type InputFault, type InputField } from '@/runs/model/runForm'
 
@@ -84,5 +85,5 @@ export function firstAnswer(from: unknown): FirstAnswer | undefined {
 function spoken(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value) && value.every(item => typeof item === 'string')) return value.join(' · ')
-  return JSON.stringify(value)
+  return writeJson(value)
 }

@@ -2,6 +2,7 @@
 import { computed, ref, shallowRef, watch } from 'vue'
 import { api, ok } from '@/api/client'
 import { toApiError, type ApiError } from '@/api/errors'
+import { writeJson } from '@/api/json'
 import type { Pause } from '@/api/types'
 import { forget, readStored, store } from '@/shell/stored'
 import { useWaiting } from '@/shell/waiting'
@@ -18,7 +19,7 @@ function draftOf(pause: Pause): Draft {
 export function useAnswering(asked: () => Pause, whenAnswered: (pause: Pause) => void) {
   const waiting = useWaiting()
   const draft = ref<Draft>(draftOf(asked()))
-  const touched = ref(JSON.stringify(draft.value) !== JSON.stringify(emptyDraft(asked())))
+  const touched = ref(writeJson(draft.value) !== writeJson(emptyDraft(asked())))
   /** The action that is being sent. */
   const sending = ref<string>()
   const settled = shallowRef<Pause>()

@@ -4,6 +4,7 @@
  * While a stored run is replayed, nodes look as they did when the playhead's step had been made.
  */
 import { shallowRef, watch, type ShallowRef } from 'vue'
+import { writeJson } from '@/api/json'
 import type { NodeRunState, RunStateMap } from '@/canvas/runState'
 import { useFormat } from '@/ui/useFormat'
 import { nodeStates } from './model/nodeStates'
@@ -37,7 +38,7 @@ export function useRunStates(run: ShownRun) {
       if (!cell) {
         cells.set(nodeId, shallowRef(next))
         grown = true
-      } else if (JSON.stringify(cell.value) !== JSON.stringify(next)) {
+      } else if (writeJson(cell.value) !== writeJson(next)) {
         cell.value = next
       }
     }

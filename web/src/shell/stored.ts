@@ -1,9 +1,10 @@
 /** Small things kept in this browser. A browser that keeps nothing (private mode, full) is no error. */
+import { readJson, writeJson } from '@/api/json'
 
 export function readStored<T>(key: string): T | undefined {
   try {
     const text = localStorage.getItem(key)
-    return text === null ? undefined : JSON.parse(text) as T
+    return text === null ? undefined : readJson(text) as T
   } catch {
     return undefined
   }
@@ -11,7 +12,7 @@ export function readStored<T>(key: string): T | undefined {
 
 export function store(key: string, value: unknown): void {
   try {
-    localStorage.setItem(key, JSON.stringify(value))
+    localStorage.setItem(key, writeJson(value))
   } catch {
     // Full or forbidden: the page works on, and forgets when it is closed.
   }

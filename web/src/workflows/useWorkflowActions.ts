@@ -3,6 +3,7 @@ import { shallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import { ApiError } from '@/api/errors'
+import { writeJson } from '@/api/json'
 import type { WorkflowSummary } from '@/api/types'
 import { saveFile } from '@/ui/saveFile'
 import { useToasts } from '@/ui/toasts'
@@ -47,7 +48,7 @@ export function useWorkflowActions() {
     switch (action) {
       case 'run': return attempt(() => router.push({ name: 'editor', params: { id: workflow.id }, query: { dialog: 'run' } }))
       case 'duplicate': return attempt(() => duplicate(workflow))
-      case 'export': return attempt(async () => { saveFile(fileName(workflow.name), JSON.stringify(await workflows.exported(workflow.id), undefined, 2)) })
+      case 'export': return attempt(async () => { saveFile(fileName(workflow.name), writeJson(await workflows.exported(workflow.id), 2)) })
       case 'delete': return attempt(() => remove(workflow))
     }
   }

@@ -5,6 +5,7 @@
  * along; references among them point to the copies, references to others stay (and are marked where nothing is there).
  */
 import { readGraph } from '@/api/graph'
+import { readJson, writeJson } from '@/api/json'
 import type { GraphEdge, GraphNode } from '@/api/types'
 import { around, USUAL_SIZE, type Box } from '@/canvas/geometry'
 import { deepFreeze, positionOf, textOf, type GraphDocument } from './document'
@@ -24,7 +25,7 @@ export function copyOf(document: GraphDocument, nodeIds: ReadonlySet<string>): C
 }
 
 export function clipboardText(copied: Copied): string {
-  return JSON.stringify({ kind: KIND, nodes: copied.nodes, edges: copied.edges }, null, 2)
+  return writeJson({ kind: KIND, nodes: copied.nodes, edges: copied.edges }, 2)
 }
 
 /** Reads what was copied here, or any graph file; undefined for other text. */
@@ -32,7 +33,7 @@ export function readClipboard(text: string): Copied | undefined {
   if (!text.trimStart().startsWith('{')) return undefined
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = readJson(text)
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 /** What differs between two drawings, for the eye: one picture of both, with marks, and the fields that changed. Pure. */
+import { writeJson } from '@/api/json'
 import type { DiffMark } from '@/canvas/context'
 import type { GraphEdge, GraphNode } from '@/api/types'
 import { sameJson, type GraphDocument } from './document'
@@ -26,7 +27,7 @@ function changeOf(before: GraphNode, after: GraphNode): NodeChange | undefined {
 }
 
 /** Edges are the same when they join the same by the same handle, whatever their id. */
-const edgeKey = (edge: GraphEdge) => JSON.stringify([edge.source, edge.sourceHandle || 'output', edge.target])
+const edgeKey = (edge: GraphEdge) => writeJson([edge.source, edge.sourceHandle || 'output', edge.target])
 
 export function compareDrawings(before: GraphDocument, after: GraphDocument): Comparison {
   const changes: NodeChange[] = []

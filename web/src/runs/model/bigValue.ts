@@ -1,4 +1,5 @@
 /** Values of many megabytes: how big they are, their first signs, and their tree as rows, without writing them out. Pure. */
+import { writeJson } from '@/api/json'
 import { isBranch } from './jsonTree'
 
 /** From this many signs on a value is read and written by a worker, and drawn in windows. */
@@ -28,8 +29,8 @@ export function beginningOf(value: unknown, limit: number): string {
   let text = ''
   const write = (inner: unknown) => {
     if (text.length >= limit) return
-    if (typeof inner === 'string') text += JSON.stringify(inner.slice(0, limit))
-    else if (!isBranch(inner)) text += JSON.stringify(inner) ?? 'null'
+    if (typeof inner === 'string') text += writeJson(inner.slice(0, limit))
+    else if (!isBranch(inner)) text += writeJson(inner) || 'null'
     else {
       const isList = Array.isArray(inner)
       text += isList ? '[' : '{'
@@ -38,7 +39,7 @@ export function beginningOf(value: unknown, limit: number): string {
         if (text.length >= limit) return
         if (!first) text += ','
         first = false
-        if (!isList) text += `${JSON.stringify(key)}:`
+        if (!isList) text += `${writeJson(key)}:`
         write((inner as Record<string, unknown>)[key])
       }
       text += isList ? ']' : '}'

@@ -1,4 +1,5 @@
 /** Model and tool calls as a person reads them: what was sent as messages, what came back as text. Pure. */
+import { writeJson } from '@/api/json'
 import type { Call } from '@/api/types'
 import { without } from './without'
 
@@ -16,7 +17,7 @@ function contentOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (content === undefined || content === null) return ''
   if (Array.isArray(content) && content.every(part => isRecord(part) && typeof part['text'] === 'string')) return content.map(part => (part as { text: string }).text).join('\n')
-  return JSON.stringify(content, null, 2)
+  return writeJson(content, 2)
 }
 
 export function settingsOf(call: Call): Record<string, unknown> {

@@ -1,4 +1,5 @@
 /** Two runs side by side: rows with their numbers, where they part, what each came to. Pure. */
+import { writeJson } from '@/api/json'
 import type { Comparison, NodeRecord, Visit } from '@/api/types'
 import { route, type Route } from './route'
 
@@ -48,5 +49,5 @@ export function change(a: number | null, b: number | null): number | undefined {
 }
 
 export function outputText(run: Comparison['a']): string {
-  return run.outputs.map(({ result }) => (typeof result === 'string' ? result : JSON.stringify(result, null, 2))).join('\n\n')
+  return run.outputs.map(({ result }) => (typeof result === 'string' ? result : writeJson(result, 2))).join('\n\n')
 }

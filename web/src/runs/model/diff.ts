@@ -4,6 +4,7 @@
  * Texts are compared word by word (Chinese by word where the browser knows words, else by sign), by an exact
  * shortest edit up to a bound of work; beyond it whole lines are compared, which is coarser and never slow.
  */
+import { writeJson } from '@/api/json'
 
 export interface Piece { readonly text: string, readonly kind: 'same' | 'gone' | 'new' }
 
@@ -143,7 +144,7 @@ export function diffValues(before: unknown, after: unknown): { changes: PathChan
       for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) compareAt(path === '' ? key : `${path}.${key}`, a, b, key)
     } else if (Array.isArray(a) && Array.isArray(b)) {
       for (let index = 0; index < Math.max(a.length, b.length); index += 1) compareAt(`${path}[${index}]`, a, b, index)
-    } else if (JSON.stringify(a) === JSON.stringify(b)) {
+    } else if (writeJson(a) === writeJson(b)) {
       equal += 1
     } else {
       changes.push({ path, before: a, after: b })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readJson } from '@/api/json'
 import { editOf, newEdit, readEdits, retyped } from './forkForm'
 
 const none = new Set<string>()
@@ -7,7 +8,7 @@ const none = new Set<string>()
 describe('variables edited for a fork', () => {
   it('say the same as before when nothing was typed, whatever they are', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => {
-      const plain = JSON.parse(JSON.stringify(value)) as unknown
+      const plain = readJson(JSON.stringify(value))
       expect(readEdits([editOf('a__b', plain)], new Set(['a__b'])).variables).toEqual({ a__b: plain })
     }))
   })

@@ -1,4 +1,5 @@
 /** A value as a tree that is opened level by level. Pure. */
+import { tryJson, writeJson } from '@/api/json'
 
 export interface TreeRow { readonly key: string, readonly value: unknown, readonly path: string }
 
@@ -25,10 +26,10 @@ export function outline(value: object): string {
 }
 
 export function leafText(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return typeof value === 'string' ? writeJson(value) : String(value)
 }
 export function leafKind(value: unknown): 'text' | 'number' | 'word' {
-  return typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'word'
+  return typeof value === 'string' ? 'text' : typeof value === 'number' || typeof value === 'bigint' ? 'number' : 'word'
 }
 
 /** How a value is best shown. */
@@ -37,9 +38,5 @@ export type ValueForm = 'text' | 'markdown' | 'json'
 /** A text that is JSON through and through, as a value; undefined where it is none. */
 export function jsonIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text) || text.length > 2 * 1024 * 1024) return undefined
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
+  return tryJson(text)?.value
 }

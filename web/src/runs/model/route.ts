@@ -2,6 +2,7 @@
  * A run's route: numbered stops, and between them drawn steps and jumps. The one source of the route over the
  * canvas, the ribbon, the gutter of the chain and the sparkline of a list. Pure.
  */
+import { writeJson } from '@/api/json'
 import type { GraphEdge } from '@/api/types'
 import type { Status } from '@/ui/status'
 import type { Step } from './runView'
@@ -86,7 +87,7 @@ export interface RouteLine {
 export function lines(segments: readonly RouteSegment[]): RouteLine[] {
   const found = new Map<string, RouteLine>()
   for (const { n, ...line } of segments) {
-    const id = JSON.stringify([line.from, line.to, line.kind, line.edgeId])
+    const id = writeJson([line.from, line.to, line.kind, line.edgeId])
     found.set(id, { id, ...line, visits: [...found.get(id)?.visits ?? [], n] })
   }
   return [...found.values()]

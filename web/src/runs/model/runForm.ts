@@ -1,4 +1,5 @@
 /** The form of a run: which values its inputs take, and what a person typed made into values. Pure. */
+import { readNumber, tryJson, writeJson } from '@/api/json'
 import type { GraphData, GraphNode } from '@/api/types'
 
 export type InputType = 'string' | 'text' | 'number' | 'integer' | 'boolean' | 'select' | 'json'
@@ -57,7 +58,7 @@ export function typed(fields: readonly InputField[], values: Readonly<Record<str
     if (field.type === 'boolean') return [field.name, value === true || value === 'true']
     if (value === undefined || value === null) return [field.name, '']
     if (typeof value === 'string') return [field.name, value]
-    return [field.name, JSON.stringify(value, null, field.type === 'json' ? 2 : undefined)]
+    return [field.name, writeJson(value, field.type === 'json' ? 2 : undefined)]
   }))
 }
 
@@ -84,24 +85,15 @@ export function readTyped(fields: readonly InputField[], given: Typed): ReadInpu
 
 function readText(type: InputType, value: string): { value: unknown } | { fault: InputFault } {
   switch (type) {
-    case 'number': return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? { value: Number(value) } : { fault: 'number' }
-    // An integer beyond what this language holds exactly goes as text; the server reads it from there.
-    case 'integer': return /^[+-]?\d+$/.test(value.trim()) ? { value: Number.isSafeInteger(Number(value)) ? Number(value) : value.trim() } : { fault: 'integer' }
-    case 'json': return readJson(value)
+    case 'number': return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? { value: readNumber(value) } : { fault: 'number' }
+    case 'integer': return /^[+-]?\d+$/.test(value.trim()) ? { value: readNumber(value) } : { fault: 'integer' }
+    case 'json': return tryJson(value) ?? { fault: 'json' }
     default: return { value }
-  }
-}
-
-function readJson(value: string): { value: unknown } | { fault: InputFault } {
-  try {
-    return { value: JSON.parse(value) as unknown }
-  } catch {
-    return { fault: 'json' }
   }
 }
 
 /** Inputs written as one JSON object; undefined where it is none. */
 export function readObject(value: string): Record<string, unknown> | undefined {
-  const read = readJson(value.trim() === '' ? '{}' : value)
-  return 'value' in read && isRecord(read.value) ? read.value : undefined
+  const read = tryJson(value.trim() === '' ? '{}' : value)
+  return isRecord(read?.value) ? read.value : undefined
 }

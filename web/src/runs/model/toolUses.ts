@@ -1,4 +1,5 @@
 /** Tool calls of a step as a card lists them. Pure. */
+import { writeJson } from '@/api/json'
 import type { Status } from '@/ui/status'
 import type { ToolUse } from './runView'
 
@@ -16,6 +17,6 @@ export function namesOf(qualified: string): { server?: string, tool: string } {
 
 /** The arguments in a line: `name: value`, without the braces. */
 export function given(args: unknown): string {
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) return args === undefined || args === null ? '' : JSON.stringify(args)
-  return Object.entries(args).map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`).join(', ')
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return args === undefined || args === null ? '' : writeJson(args)
+  return Object.entries(args).map(([name, value]) => `${name}: ${typeof value === 'string' ? value : writeJson(value)}`).join(', ')
 }

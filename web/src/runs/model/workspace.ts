@@ -1,4 +1,5 @@
 /** The variables of a workspace as rows: the latest written first, each with what a visit did to it. Pure. */
+import { writeJson } from '@/api/json'
 import type { Step } from './runView'
 
 export type Mark = 'added' | 'overwritten' | 'unchanged'
@@ -27,7 +28,7 @@ export function variableRows(variables: Readonly<Record<string, unknown>>, steps
 
 export function matches(row: VariableRow, text: string): boolean {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const inside = `${row.name} ${typeof row.value === 'string' ? row.value : JSON.stringify(row.value)}`.toLowerCase()
+  const inside = `${row.name} ${typeof row.value === 'string' ? row.value : writeJson(row.value)}`.toLowerCase()
   return words.every(word => inside.includes(word))
 }
 
