@@ -129,6 +129,7 @@ class Worker:
 
     def __init__(self, data: Path, url: str, **environment: str) -> None:
         command = [sys.executable, "-m", "flyback.main", "worker", "--data", str(data), "--database-url", url]
+        command += ["--port", "0"]
         self._process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -156,6 +157,13 @@ class Worker:
             self._process.kill()
         self._reader.join()
         return code
+
+    @property
+    def watch_url(self) -> str:
+        """Where it answers those who watch it."""
+        place = re.search(r"can be watched on (\S+)", self.log)
+        assert place is not None, self.log
+        return f"http://{place[1]}"
 
     @property
     def log(self) -> str:

@@ -16,18 +16,20 @@ from flyback.api.traffic import Traffic
 from flyback.api.wire.people import Health, Readiness, ReadyPart
 from flyback.storage.counts import Counts
 
+watching = router(prefix="", tag="operations")
+"""What watches a process: a worker has these too."""
 routes = router(prefix="", tag="operations")
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@routes.get("/healthz")
+@watching.get("/healthz")
 async def read_health() -> Health:
     """The process answers."""
     return Health(status="ok")
 
 
-@routes.get("/readyz", responses={503: {"model": Readiness}})
+@watching.get("/readyz", responses={503: {"model": Readiness}})
 async def read_readiness(services: All, response: Response) -> Readiness:
     """The server can work: each part and what keeps it from working."""
     parts = await services.operations.readiness()
@@ -38,7 +40,7 @@ async def read_readiness(services: All, response: Response) -> Readiness:
     return Readiness(status="ready" if ready else "not_ready", parts=told)
 
 
-@routes.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@watching.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def read_metrics(request: Request, caller: Caller, services: All) -> Response:  # noqa: ARG001
     """Counters and gauges in Prometheus's text format."""
     registry = CollectorRegistry()

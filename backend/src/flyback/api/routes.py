@@ -33,5 +33,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     auth.routes,
     people.routes,
     settings.routes,
+    operations.watching,
     operations.routes,
 )

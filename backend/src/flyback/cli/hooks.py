@@ -25,6 +25,16 @@ class ServeOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkOptions:
+    data: Path
+    database_url: str
+    embedded_model: str
+    host: str
+    port: int | None
+    """Where it can be watched; None for nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One line of what the doctor found."""
 
@@ -61,7 +71,7 @@ class Hooks:
     open_runs: OpenRuns
     open_data: OpenData
     serve: Callable[[ServeOptions], None]
-    work: Callable[[ServeOptions], None]
+    work: Callable[[WorkOptions], None]
     diagnose: Callable[[Path, str | None], Sequence[Finding]]
     pull: Pull
     tidy: Callable[[Path, str | None, TidyOptions], TidyReport]

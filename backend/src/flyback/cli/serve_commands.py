@@ -8,7 +8,7 @@ import typer
 
 from flyback.cli.command import DEFAULT_DATA, RUN_FAILED, SUCCESS, DatabaseOption, DataOption, folder, hooks_of, on_data
 from flyback.cli.doors import DataDoor
-from flyback.cli.hooks import ServeOptions, TidyOptions
+from flyback.cli.hooks import ServeOptions, TidyOptions, WorkOptions
 from flyback.domain.errors import InvalidError
 from flyback.services.actor import Right
 
@@ -48,10 +48,16 @@ def worker(
     database_url: Annotated[str, DatabaseOption],
     data: DataOption = DEFAULT_DATA,
     embedded_model: Annotated[str, typer.Option(envvar="FLYBACK_EMBEDDED_MODEL")] = "default",
+    host: Annotated[str, typer.Option(help="The address of that port.")] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(
+            envvar="FLYBACK_WORKER_PORT", help="Answer /healthz, /readyz and /metrics here.", min=0, max=65535
+        ),
+    ] = None,
 ) -> None:
     """Run one more worker process on the shared PostgreSQL."""
-    options = ServeOptions(folder(data), "127.0.0.1", 0, database_url, True, embedded_model, False, False)
-    hooks_of(context).work(options)
+    hooks_of(context).work(WorkOptions(folder(data), database_url, embedded_model, host, port))
 
 
 def sign_in(

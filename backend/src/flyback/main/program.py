@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flyback.cli.app import run_program
 from flyback.cli.doors import DataDoor, RunDoor
-from flyback.cli.hooks import Finding, Hooks, PullProgress, ServeOptions, TidyOptions, TidyReport
+from flyback.cli.hooks import Finding, Hooks, PullProgress, ServeOptions, TidyOptions, TidyReport, WorkOptions
 
 if TYPE_CHECKING:
     from flyback.main.product import ProductOptions
@@ -59,7 +59,7 @@ def _serve(options: ServeOptions) -> None:
     serve(options)
 
 
-def _work(options: ServeOptions) -> None:
+def _work(options: WorkOptions) -> None:
     from flyback.main.serving import work
 
     work(options)

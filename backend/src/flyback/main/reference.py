@@ -25,6 +25,7 @@ from flyback.main.operator import KEEP_DAYS, KEEP_RUNS, NUMBERS
 SETTINGS: Mapping[str, str] = {
     "FLYBACK_DATA": "The data folder; `~/.flyback` without it. `--data` says the same.",
     "FLYBACK_PORT": "The port of `flyback serve`; 8321 without it.",
+    "FLYBACK_WORKER_PORT": "Where `flyback worker` answers `/healthz`, `/readyz` and `/metrics`; nowhere without it.",
     "FLYBACK_DATABASE_URL": "A PostgreSQL database instead of SQLite in the data folder: `postgresql://user@host/name`.",
     "FLYBACK_EMBEDDED_MODEL": "`default`, `small`, or the path of a GGUF file.",
     "FLYBACK_PUBLIC_URL": "By which people reach the server through a proxy: `https://flows.example.org`.",

@@ -14,7 +14,7 @@ import signal
 import socket
 import webbrowser
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from types import FrameType
 from urllib.parse import urlsplit
 
@@ -22,10 +22,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from flyback.api.access import Access
-from flyback.api.app import create_app
+from flyback.api.app import create_app, create_watch_app
 from flyback.api.server import server_config
 from flyback.api.streams import StreamSlots
-from flyback.cli.hooks import ServeOptions
+from flyback.cli.hooks import ServeOptions, WorkOptions
 from flyback.dispatch import Dispatcher
 from flyback.dispatch.dbos_dispatcher import DbosDispatcher
 from flyback.dispatch.heart import BEATS_IN_A_LEASE
@@ -54,8 +54,8 @@ def serve(options: ServeOptions) -> None:
     asyncio.run(_serve(options))
 
 
-def work(options: ServeOptions) -> None:
-    """Run workflows of a shared database, without a door, until a signal ends it."""
+def work(options: WorkOptions) -> None:
+    """Run workflows of a shared database until a signal ends it. Its only door is for those who watch it."""
     begin_log(os.environ)
     asyncio.run(_work(options))
 
@@ -64,7 +64,10 @@ async def _serve(options: ServeOptions) -> None:
     listening = _listen(options.host, options.port)
     host, port = listening.getsockname()[:2]
     with listening:
-        async with _opened(options) as product, _known_to_commands(options, product, port):
+        opened = _opened(
+            ProductOptions(options.data, options.database_url, options.embedded_model), works=options.worker
+        )
+        async with opened as product, _known_to_commands(options, product, port):
             access = _access(options, port)
             server = _Server(product.hub, create_app(product.services, access=access, streams=_streams()))
             link = f"http://127.0.0.1:{port}/sign-in#secret={await product.services.auth.make_link(product.owner)}"
@@ -77,17 +80,31 @@ async def _serve(options: ServeOptions) -> None:
             await server.serve(sockets=[listening])
 
 
-async def _work(options: ServeOptions) -> None:
-    async with _opened(options):
-        stopped = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-        _log.info("working")
-        await stopped.wait()
+async def _work(options: WorkOptions) -> None:
+    listening = nullcontext() if options.port is None else _listen(options.host, options.port)
+    product_options = ProductOptions(options.data, options.database_url, options.embedded_model)
+    with listening as door:
+        async with _opened(product_options, works=True) as product:
+            if door is None:
+                _log.info("working")
+                await _signal()
+            else:
+                port = door.getsockname()[1]
+                _log.info("working; can be watched on %s:%d", options.host, port)
+                watch = create_watch_app(product.services, access=Access.at(port))
+                await _Server(product.hub, watch).serve(sockets=[door])
+
+
+async def _signal() -> None:
+    """Wait until one comes that ends the process."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    await stopped.wait()
 
 
 @asynccontextmanager
-async def _opened(options: ServeOptions) -> AsyncGenerator[Product]:
+async def _opened(options: ProductOptions, *, works: bool) -> AsyncGenerator[Product]:
     """The product of these options; on SQLite under the data folder's lock."""
     folder = DataFolder.hold(options.data) if options.database_url is None else None
     if folder is None:
@@ -99,15 +116,14 @@ async def _opened(options: ServeOptions) -> AsyncGenerator[Product]:
             engine,
             ledger,
             database,
-            works=options.worker,
+            works=works,
             slots=SLOTS.read(os.environ),
             lease_seconds=lease_seconds,
             beat_seconds=lease_seconds / BEATS_IN_A_LEASE,
         )
 
-    product_options = ProductOptions(options.data, options.database_url, options.embedded_model)
     try:
-        async with open_product(product_options, dispatcher) as product:
+        async with open_product(options, dispatcher) as product:
             redact_logs(product.redactor)
             async with keeping_house(product.tidying, kept_runs(os.environ), product.journal):
                 yield product

@@ -92,6 +92,21 @@ def test_given_a_call_that_hangs_in_a_worker_when_the_door_cancels_then_the_run_
     assert fleet.faults(run_id) == []
 
 
+def test_given_a_worker_with_a_port_then_it_is_watched_there_and_does_nothing_else(fleet: Fleet) -> None:
+    with fleet.door.client() as client:
+        key = client.headers["authorization"]
+    with httpx.Client(base_url=fleet.workers[0].watch_url, trust_env=False) as watch:
+        assert watch.get("/healthz").json() == {"status": "ok"}
+        assert watch.get("/readyz").status_code == 200
+        assert watch.get("/metrics").status_code == 401
+        numbers = watch.get("/metrics", headers={"authorization": key})
+        assert numbers.status_code == 200
+        assert "flyback_driven_runs 0.0" in numbers.text
+        assert "flyback_workers 2.0" in numbers.text
+        assert watch.get("/api/runs", headers={"authorization": key}).status_code == 404
+        assert watch.get("/").status_code == 404
+
+
 def test_given_workers_that_freeze_and_stop_when_the_others_go_on_then_every_run_ends_once(fleet: Fleet) -> None:
     one, two = fleet.workers
     with fleet.door.client() as client:

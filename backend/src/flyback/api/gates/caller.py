@@ -1,6 +1,6 @@
-"""Finds out who calls: a bearer key or the session cookie, on everything but what has to be open.
+"""Finds out who calls, by a bearer key or the session cookie, and whether they may: on everything but what has to be open.
 
-What the caller may do is checked here as well. Writing calls that come with the cookie need the session's CSRF token as well; a bearer key is its own proof. Where both
+Writing calls that come with the cookie need the session's CSRF token as well; a bearer key is its own proof. Where both
 come, the key counts alone.
 """
 
