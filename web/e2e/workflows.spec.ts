@@ -34,6 +34,36 @@ test('a workflow is made, found by its name, duplicated, deleted and brought bac
   await expect(row(page, 'Harbour watch')).toHaveCount(1)
 })
 
+test('what is typed into the search stays while the list loads and the address waits for the server', async ({ page, api, guard }) => {
+  guard.allow(/status of 503/)
+  await api.save(letter('Lighthouse letters'))
+  // Who is signed in is not known at first, so that a new address has to ask; the list comes in between.
+  let asked = 0
+  let answer = () => {}
+  const answered = new Promise<void>((done) => { answer = done })
+  await page.route('**/api/auth/me', async (route) => {
+    asked += 1
+    if (asked === 1) return route.fulfill({ status: 503, json: {} })
+    await answered
+    return route.continue()
+  })
+  let list = () => {}
+  const listed = new Promise<void>((done) => { list = done })
+  await page.route(/\/api\/workflows\?/, async (route) => { await listed; await route.continue() })
+  await page.goto('/workflows')
+  const search = page.getByRole('searchbox', { name: 'Search workflows' })
+  await search.fill('lighthouse')
+  list()
+  await expect(row(page, 'Lighthouse letters')).toBeVisible()
+  await expect(search).toHaveValue('lighthouse')
+  answer()
+  await expect(page).toHaveURL(/q=lighthouse/)
+  await expect(search).toHaveValue('lighthouse')
+  await page.goto('/workflows?q=lighthouse')
+  await search.fill('')
+  await expect(page).toHaveURL(/\/workflows$/)
+})
+
 test('a workflow that is exported and imported again is the same drawing', async ({ page, api }) => {
   const { graphData } = await api.save(letter('Round trip'))
   await page.goto('/workflows?q=Round trip')
