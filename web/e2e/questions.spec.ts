@@ -82,6 +82,37 @@ test('a form has a control for each type, says what does not fit, and each actio
   await expect(new RunView(page).result).toContainText('sent back: For the mole')
 })
 
+test('a press that closes a hint above the question still hits the choice that it was aimed at', async ({ page, api }) => {
+  // All of it fits, so that no scrolling makes up for what goes above the question.
+  await page.setViewportSize({ width: 1440, height: 1400 })
+  const { runId } = await api.asking(tripPlanner('With a hint'))
+  await page.goto(`/runs/${runId}`)
+  const card = new RunView(page).questions
+  const hint = page.getByRole('note').filter({ hasText: 'planner\'s reason' })
+  await expect(hint).toBeInViewport({ ratio: 1 })
+  await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)) }))
+  await card.getByRole('radio', { name: 'By car' }).check()
+  await expect(hint).toHaveCount(0)
+  await expect(card.getByRole('radio', { name: 'By car' })).toBeChecked()
+})
+
+test('a question that a person has scrolled in stays where it is when it grows', async ({ page, api }) => {
+  await page.setViewportSize({ width: 1440, height: 620 })
+  const { runId } = await api.asking(tripPlanner('Tall'))
+  await page.goto(`/runs/${runId}`)
+  const card = new RunView(page).questions
+  const choice = card.getByRole('checkbox', { name: /Something else/ })
+  await expect(choice).toBeVisible()
+  await page.getByRole('region', { name: 'Visits in order' }).hover()
+  await page.mouse.wheel(0, 5000)
+  await expect(card.getByRole('textbox', { name: 'Anything else?' })).toBeInViewport({ ratio: 1 })
+  const before = await choice.boundingBox()
+  await choice.check()
+  await expect(card.getByRole('textbox', { name: 'In your own words' })).toBeVisible()
+  await expect(card).toContainText('Draft kept on this device')
+  expect((await choice.boundingBox())?.y).toBeCloseTo(before?.y ?? 0, 0)
+})
+
 test('an answer given in another tab is seen here, and what was typed stays', async ({ page, context, api }) => {
   const { runId } = await api.asking(tripPlanner('Two tabs'))
   const other = await context.newPage()

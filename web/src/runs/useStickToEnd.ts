@@ -11,13 +11,17 @@ const NEAR = 48
 export function useStickToEnd(scroller: Readonly<Ref<HTMLElement | null>>, count: () => number) {
   const unseen = ref(0)
   let stuck = true
+  /** A question in which a person has scrolled: from there on it stays where they put it, however it grows. */
+  let read: Element | null = null
   let observer: ResizeObserver | undefined
 
   const isAtEnd = (element: HTMLElement) => element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
+  const asking = (element: HTMLElement) => element.querySelector('[data-asks]')
   const onScroll = () => {
     if (!scroller.value) return
     if (scroller.value.scrollTop === placed) return
     stuck = isAtEnd(scroller.value)
+    read = asking(scroller.value)
     if (stuck) unseen.value = 0
   }
   function toEnd() {
@@ -30,7 +34,8 @@ export function useStickToEnd(scroller: Readonly<Ref<HTMLElement | null>>, count
   let placed = -1
   function grown(element: HTMLElement) {
     if (!stuck || element.scrollHeight <= element.clientHeight || !isFollowing) return
-    const asks = element.querySelector('[data-asks]')
+    const asks = asking(element)
+    if (asks && asks === read) return
     const top = asks ? element.scrollTop + asks.getBoundingClientRect().top - element.getBoundingClientRect().top - NEAR : Infinity
     element.scrollTop = Math.min(element.scrollHeight, top)
     placed = element.scrollTop
