@@ -30,8 +30,8 @@ test('a model is added with a key that is never shown again, tested, changed and
   await expect(entry).toContainText('no key')
 
   await entry.getByRole('button', { name: 'Actions for glm' }).click()
-  await page.getByRole('menuitem', { name: 'Remove' }).click()
-  await page.getByRole('dialog', { name: 'Remove glm?' }).getByRole('button', { name: 'Remove' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('dialog', { name: 'Delete glm?' }).getByRole('button', { name: 'Delete' }).click()
   await expect(entry).toHaveCount(0)
 })
 
@@ -91,7 +91,7 @@ test('somebody is added with a link, comes in as a viewer, and is out when remov
   await theirs.goto(link)
   await expect(theirs).toHaveURL(`${flyback.baseUrl}/workflows`)
   await theirs.goto('/settings')
-  await expect(theirs.getByText('this browser')).toBeVisible()
+  await expect(theirs.getByText('this browser', { exact: true })).toBeVisible()
   await expect(theirs.getByRole('heading', { name: 'Audit log' })).toHaveCount(0)
   await page.reload()
   await expect(page.getByText('A person was added')).toBeVisible()

@@ -45,7 +45,7 @@ class LlmConfig(NodeConfig):
         default=None,
         ge=1,
         description="The most it may answer. Text that is cut by it is kept and marked.",
-        json_schema_extra=form("Token limit", "最大输出 token", help_zh="被截断的文本会保留并标记。", advanced=True),
+        json_schema_extra=form("Token limit", "最大输出 Token", help_zh="被截断的文本会保留并标记。", advanced=True),
     )
     output_schema: dict[str, JsonValue] | None = Field(
         default=None,
