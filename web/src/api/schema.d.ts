@@ -343,6 +343,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork Run
+         * @description Run on from a visit of an AGENTIC run, otherwise than it went: a new run that shares the visits up to there.
+         */
+        post: operations["fork_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workflows/{workflow_id}/nodes/{node_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Node
+         * @description Run one node on variables of one's own or on the workspace of a visit. Nothing of it enters the history.
+         */
+        post: operations["test_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/workflows/{workflow_id}/runs": {
         parameters: {
             query?: never;
@@ -625,20 +665,20 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/runs/{run_id}/fork": {
+    "/api/decisions/stats": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
-         * Fork Run
-         * @description Run on from a visit of an AGENTIC run, otherwise than it went: a new run that shares the visits up to there.
+         * Read Decision Statistics
+         * @description What the decisions of a workflow's runs have in common: jumps by pair, revisits, fallbacks, frequent reasons.
          */
-        post: operations["fork_run"];
+        get: operations["read_decision_statistics"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -739,46 +779,6 @@ export interface paths {
          * @description Answer the only open question of a run; where several wait they are listed.
          */
         post: operations["resume_run"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/decisions/stats": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read Decision Statistics
-         * @description What the decisions of a workflow's runs have in common: jumps by pair, revisits, fallbacks, frequent reasons.
-         */
-        get: operations["read_decision_statistics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/workflows/{workflow_id}/nodes/{node_id}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Test Node
-         * @description Run one node on variables of one's own or on the workspace of a visit. Nothing of it enters the history.
-         */
-        post: operations["test_node"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5615,6 +5615,92 @@ export interface operations {
             };
         };
     };
+    fork_run: {
+        parameters: {
+            query?: {
+                /** @description Answer at the run's end or at a pause, or after 60 s as without it. */
+                wait?: boolean;
+            };
+            header?: {
+                /** @description Names the run: a repeat within 24 h starts nothing and is told the same run. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkGiven"];
+            };
+        };
+        responses: {
+            /** @description With `wait`: the run at its end or at a pause. Or its events, as a stream. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunAccepted"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workflow_id: string;
+                node_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeTestGiven"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTest"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_workflow_runs: {
         parameters: {
             query?: {
@@ -6089,43 +6175,24 @@ export interface operations {
             };
         };
     };
-    fork_run: {
+    read_decision_statistics: {
         parameters: {
             query?: {
-                /** @description Answer at the run's end or at a pause, or after 60 s as without it. */
-                wait?: boolean;
+                workflow?: string | null;
             };
-            header?: {
-                /** @description Names the run: a repeat within 24 h starts nothing and is told the same run. */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                run_id: string;
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ForkGiven"];
-            };
-        };
+        requestBody?: never;
         responses: {
-            /** @description With `wait`: the run at its end or at a pause. Or its events, as a stream. */
+            /** @description Successful Response */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunDetail"];
-                };
-            };
-            /** @description Successful Response */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunAccepted"];
+                    "application/json": components["schemas"]["DecisionStatistics"];
                 };
             };
             /** @description What went wrong. */
@@ -6289,73 +6356,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Pause"];
-                };
-            };
-            /** @description What went wrong. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    read_decision_statistics: {
-        parameters: {
-            query?: {
-                workflow?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DecisionStatistics"];
-                };
-            };
-            /** @description What went wrong. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    test_node: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                workflow_id: string;
-                node_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NodeTestGiven"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NodeTest"];
                 };
             };
             /** @description What went wrong. */

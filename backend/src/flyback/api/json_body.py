@@ -6,7 +6,7 @@ that an integer of any size leaves as it came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from starlette.responses import JSONResponse, Response
 
 from flyback.domain.json_value import dumps, loads_strict
+from flyback.domain.wire import Wire
 
 
 class JsonAnswer(JSONResponse):
@@ -24,6 +25,12 @@ class JsonAnswer(JSONResponse):
 
     def render(self, content: object) -> bytes:
         return dumps(content).encode()
+
+
+def list_answer(items: Sequence[Wire], *, next_cursor: str | None = None, total: int | None = None) -> JsonAnswer:
+    """Answer with a page of a list. `total` is how many there are in all; without it, these are."""
+    counted = len(items) if total is None else total
+    return JsonAnswer({"items": list(items), "nextCursor": next_cursor, "total": counted})
 
 
 class _StrictRequest(Request):
