@@ -35,6 +35,26 @@ async def test_what_a_skill_was_is_listed_read_and_restored(door: Door) -> None:
     assert (await door.key.get("/api/skills/summarise/file?path=SKILL.md")).json()["text"] == SKILL
 
 
+async def test_of_two_who_save_the_same_skill_the_second_is_shown_what_the_first_stored(door: Door) -> None:
+    made = (await door.key.post("/api/skills", json={"source": SKILL})).json()
+    mine, theirs = (SKILL.replace("Make it short.", text) for text in ("Make it plain.", "Make it rhyme."))
+    first = await door.key.put("/api/skills/summarise", json={"source": theirs, "revision": made["revision"]})
+    second = await door.key.put("/api/skills/summarise", json={"source": mine, "revision": made["revision"]})
+    problem = second.json()
+    assert (second.status_code, problem["code"]) == (409, "REVISION_CONFLICT")
+    assert (problem["current"]["source"], problem["current"]["revision"]) == (theirs, first.json()["revision"])
+    assert (await door.key.get("/api/skills/summarise")).json()["source"] == theirs
+    # A save whose answer was lost is repeated; over theirs mine is stored once that was seen, and theirs is kept.
+    again = await door.key.put("/api/skills/summarise", json={"source": theirs, "revision": made["revision"]})
+    assert again.status_code == 200
+    over = await door.key.put(
+        "/api/skills/summarise", json={"source": mine, "revision": problem["current"]["revision"]}
+    )
+    assert (over.status_code, over.json()["source"]) == (200, mine)
+    versions = (await door.key.get("/api/skills/summarise/versions")).json()["items"]
+    assert len(versions) == 3
+
+
 async def test_an_upload_may_take_the_place_of_a_skill(door: Door) -> None:
     await door.key.post("/api/skills", json={"source": SKILL})
     files = {"file": ("SKILL.md", LONGER.encode())}

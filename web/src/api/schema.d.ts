@@ -960,7 +960,10 @@ export interface paths {
         get: operations["read_skill"];
         /**
          * Save Skill
-         * @description Put another SKILL.md in the place of this skill's.
+         * @description Put another SKILL.md in the place of this skill's, which is kept as a version.
+         *
+         *     With the `revision` that it was made from, a save is refused where something else was saved since: 409, with the
+         *     stored one as `current`.
          */
         put: operations["save_skill"];
         post?: never;
@@ -3275,6 +3278,11 @@ export interface components {
              * @description The whole SKILL.md.
              */
             source: string;
+            /**
+             * Revision
+             * @description Changes with the SKILL.md. Sent back when another one is saved.
+             */
+            revision: string;
             /** Files */
             files: string[];
         };
@@ -3312,6 +3320,19 @@ export interface components {
             total: number;
             /** Items */
             items: components["schemas"]["Skill"][];
+        };
+        /** SkillSaved */
+        SkillSaved: {
+            /**
+             * Source
+             * @description The whole SKILL.md.
+             */
+            source: string;
+            /**
+             * Revision
+             * @description Of the SKILL.md that this one was made from. Without it whatever is stored is replaced.
+             */
+            revision?: string | null;
         };
         /**
          * SkillVersion
@@ -6789,7 +6810,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SkillGiven"];
+                "application/json": components["schemas"]["SkillSaved"];
             };
         };
         responses: {

@@ -19,7 +19,8 @@ export const useSkills = defineStore('skills', () => {
 
   const read = (id: string): Promise<SkillDetail> => ok(api.GET('/api/skills/{skill_id}', { params: { path: { skill_id: id } } }))
   const create = (source: string): Promise<SkillDetail> => ok(api.POST('/api/skills', { body: { source } }))
-  const save = (id: string, source: string): Promise<SkillDetail> => ok(api.PUT('/api/skills/{skill_id}', { params: { path: { skill_id: id } }, body: { source } }))
+  /** Refused with a 409 where something else was saved since the text of this revision was read. */
+  const save = (id: string, source: string, revision: string): Promise<SkillDetail> => ok(api.PUT('/api/skills/{skill_id}', { params: { path: { skill_id: id } }, body: { source, revision } }))
   const upload = (file: File): Promise<SkillDetail> => ok(api.POST('/api/skills/upload', { body: fileForm(file) as never, bodySerializer: form => form }))
 
   const versions = async (id: string): Promise<SkillVersion[]> => (await ok(api.GET('/api/skills/{skill_id}/versions', { params: { path: { skill_id: id } } }))).items

@@ -18,6 +18,7 @@ from flyback.api.wire.equipment import (
     SkillFile,
     SkillGiven,
     SkillList,
+    SkillSaved,
     SkillVersion,
     SkillVersionList,
 )
@@ -54,9 +55,13 @@ async def read_skill(skill_id: FolderName, caller: Caller, services: All) -> Ski
 
 
 @routes.put("/{skill_id}")
-async def save_skill(skill_id: FolderName, body: SkillGiven, caller: Caller, services: All) -> SkillDetail:
-    """Put another SKILL.md in the place of this skill's."""
-    return _detail(await services.skills.save(caller, skill_id, body.source))
+async def save_skill(skill_id: FolderName, body: SkillSaved, caller: Caller, services: All) -> SkillDetail:
+    """Put another SKILL.md in the place of this skill's, which is kept as a version.
+
+    With the `revision` that it was made from, a save is refused where something else was saved since: 409, with the
+    stored one as `current`.
+    """
+    return _detail(await services.skills.save(caller, skill_id, body.source, revision=body.revision))
 
 
 @routes.delete("/{skill_id}", status_code=204)
@@ -113,7 +118,9 @@ def _skill(view: SkillView) -> Skill:
 
 
 def _detail(view: SkillDetailView) -> SkillDetail:
-    return SkillDetail(**_skill(view).model_dump(), body=view.body, source=view.source, files=list(view.files))
+    return SkillDetail(
+        **_skill(view).model_dump(), body=view.body, source=view.source, revision=view.revision, files=list(view.files)
+    )
 
 
 def _version(view: SkillVersionView) -> SkillVersion:

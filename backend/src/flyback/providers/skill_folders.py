@@ -22,7 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
-from flyback.domain.errors import InvalidError, NotFoundError, TooLargeError
+from flyback.domain.errors import InvalidError, NotFoundError, RevisionConflictError, TooLargeError
+from flyback.domain.wire import time_on_wire
 from flyback.engine.ports import SkillField
 from flyback.providers.plain_yaml import Plain
 from flyback.providers.skill_text import NOT_UTF_8, SkillText, fields_of, plain_source, read_skill, tools_of
@@ -60,6 +61,11 @@ class SkillFolder:
     @property
     def name(self) -> str:
         return self.text.name or self.id
+
+    @property
+    def revision(self) -> str:
+        """The hash of its SKILL.md, as it is read and edited."""
+        return hashlib.sha256(self.text.source.encode()).hexdigest()
 
 
 class SkillFolders:
@@ -155,16 +161,23 @@ class SkillFolders:
             if time.time() - left.stat().st_mtime > _OLD_SECONDS:
                 shutil.rmtree(left, ignore_errors=True)
 
-    def save(self, skill_id: str, source: str) -> SkillFolder:
-        """Put another SKILL.md in the place of a skill's. What did not change is not written: its bytes stay.
+    def save(self, skill_id: str, source: str, *, revision: str | None = None) -> SkillFolder:
+        """Put another SKILL.md in the place of a skill's. What did not change is not written: its bytes stay, and a
+        save whose answer was lost can be repeated.
+
+        Args:
+            revision: of the SKILL.md that it was made from; None takes the place of whatever is there.
 
         Raises:
+            RevisionConflictError: something else was saved since.
             NotFoundError, InvalidError.
         """
         skill = self.find(skill_id)
         if plain_source(source) == skill.text.source:
             return skill
         _check_own(skill)
+        if revision not in (None, skill.revision):
+            raise _conflict(skill)
         if not skill.text.usable and NOT_UTF_8 in skill.text.problems:
             fix = "Convert the file to UTF-8 on disk first, so that no letter is lost."
             raise InvalidError(f"SKILL.md of {skill_id!r} is not UTF-8.", field="source", fix=fix)
@@ -365,6 +378,19 @@ def _check_own(skill: SkillFolder) -> None:
 def _taken(folder: str) -> InvalidError:
     message = f"A skill folder {folder!r} exists already."
     return InvalidError(message, field="name", fix="Choose another name, or change the skill that is there.")
+
+
+def _conflict(current: SkillFolder) -> RevisionConflictError:
+    return RevisionConflictError(
+        f"The SKILL.md of {current.id!r} was changed elsewhere.",
+        current={
+            "id": current.id,
+            "source": current.text.source,
+            "revision": current.revision,
+            "updatedAt": time_on_wire(current.updated_at),
+        },
+        fix="Compare with the stored SKILL.md in `current`, then save again with its revision.",
+    )
 
 
 def _with_line_ends_of(before: bytes, source: str) -> bytes:

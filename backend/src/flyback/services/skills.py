@@ -55,6 +55,7 @@ class SkillDetailView(SkillView):
     body: str
     source: str
     """The whole SKILL.md, line ends as LF. Saving exactly this leaves the file's bytes as they are."""
+    revision: str
     files: Sequence[str]
 
 
@@ -132,9 +133,18 @@ class Skills:
             await self._note(actor, folder, "skill.added", stored.put)
         return await self._detail(folder)
 
-    async def save(self, actor: Actor, skill_id: str, source: str) -> SkillDetailView:
-        """Put another SKILL.md in the place of a skill's. Raises NotFoundError, InvalidError, TooLargeError."""
-        return await self._change(actor, skill_id, lambda before: self._folders.save(before.id, source))
+    async def save(self, actor: Actor, skill_id: str, source: str, *, revision: str | None = None) -> SkillDetailView:
+        """Put another SKILL.md in the place of a skill's, which is kept as a version.
+
+        Args:
+            revision: of the SKILL.md that it was made from; None takes the place of whatever is there.
+
+        Raises:
+            RevisionConflictError, NotFoundError, InvalidError, TooLargeError: nothing was written.
+        """
+        return await self._change(
+            actor, skill_id, lambda before: self._folders.save(before.id, source, revision=revision)
+        )
 
     async def delete(self, actor: Actor, skill_id: str) -> None:
         """Remove a skill's folder with everything in it. Raises NotFoundError, InvalidError."""
@@ -307,6 +317,7 @@ class Skills:
             updated_at=view.updated_at,
             body=folder.text.body,
             source=folder.text.source,
+            revision=folder.revision,
             files=files,
         )
 

@@ -124,6 +124,7 @@ class Skill(Answer):
 class SkillDetail(Skill):
     body: str = Field(description="The instructions, without front matter.")
     source: str = Field(description="The whole SKILL.md.")
+    revision: str = Field(description="Changes with the SKILL.md. Sent back when another one is saved.")
     files: list[str]
 
 
@@ -155,6 +156,14 @@ class SkillFile(Answer):
 
 class SkillGiven(Payload):
     source: Annotated[str, Field(max_length=1_048_576)] = Field(description="The whole SKILL.md.")
+
+
+class SkillSaved(SkillGiven):
+    revision: str | None = Field(
+        default=None,
+        max_length=64,
+        description="Of the SKILL.md that this one was made from. Without it whatever is stored is replaced.",
+    )
 
 
 Secret = Annotated[str, Field(max_length=8_000)]
