@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
@@ -31,6 +31,13 @@ class Page(Generic[T]):
     items: Sequence[T]
     next_cursor: str | None
     total: int
+
+
+def page_of(found: Sequence[T], total: int, *, limit: int, position: Callable[[T], tuple[Key, ...]]) -> Page[T]:
+    """Make a page of up to `limit` items. `found` holds one more where there are more; `total` is how many in all."""
+    items = found[:limit]
+    more = len(found) > limit
+    return Page(items, encode_cursor(*position(items[-1])) if more else None, total)
 
 
 def encode_cursor(*position: Key) -> str:

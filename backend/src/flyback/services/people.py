@@ -17,7 +17,7 @@ from flyback.domain.wire import time_on_wire
 from flyback.engine.ports import Clock, Ids
 from flyback.services.actor import Actor, Role
 from flyback.services.auth import Auth
-from flyback.services.pages import Page, decode_cursor, encode_cursor
+from flyback.services.pages import Page, decode_cursor, page_of
 from flyback.storage import audit
 from flyback.storage import auth as stored
 from flyback.storage.audit import AuditRow
@@ -108,8 +108,7 @@ class People:
 
         def read(conn: Connection) -> Page[AuditRow]:
             rows = audit.newest(conn, before=before, limit=limit + 1)
-            more = encode_cursor(rows[limit - 1].number) if len(rows) > limit else None
-            return Page(rows[:limit], more, audit.count(conn))
+            return page_of(rows, audit.count(conn), limit=limit, position=lambda row: (row.number,))
 
         return await self._database.read(read)
 

@@ -10,7 +10,7 @@ from flyback.domain.json_value import dumps
 from flyback.domain.wire import time_on_wire
 from flyback.engine.ports import Clock
 from flyback.services.actor import Actor
-from flyback.services.pages import Page, decode_cursor, encode_cursor
+from flyback.services.pages import Page, decode_cursor, page_of
 from flyback.services.workflow import RestorePoint, Version, Workflow
 from flyback.services.workflows import Workflows, find_workflow
 from flyback.storage import workflow_history as stored
@@ -32,9 +32,8 @@ class WorkflowHistory:
         def work(conn: Connection) -> Page[RestorePoint]:
             find_workflow(conn, actor.owner_id, workflow_id)
             rows, total = stored.restore_points(conn, workflow_id, before=before, limit=limit + 1)
-            points = [RestorePoint.of_row(row) for row in rows[:limit]]
-            more = len(rows) > limit
-            return Page(points, encode_cursor(points[-1].revision) if more else None, total)
+            points = [RestorePoint.of_row(row) for row in rows]
+            return page_of(points, total, limit=limit, position=lambda point: (point.revision,))
 
         return await self._database.read(work)
 
@@ -93,9 +92,8 @@ class WorkflowHistory:
         def work(conn: Connection) -> Page[Version]:
             find_workflow(conn, actor.owner_id, workflow_id)
             rows, total = stored.versions(conn, workflow_id, before=before, limit=limit + 1)
-            items = [Version.of_row(row) for row in rows[:limit]]
-            more = len(rows) > limit
-            return Page(items, encode_cursor(items[-1].version) if more else None, total)
+            published = [Version.of_row(row) for row in rows]
+            return page_of(published, total, limit=limit, position=lambda version: (version.version,))
 
         return await self._database.read(work)
 

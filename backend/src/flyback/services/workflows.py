@@ -21,7 +21,7 @@ from flyback.engine.check_calls import Callees
 from flyback.engine.ports import Clock, Ids
 from flyback.services.actor import Actor
 from flyback.services.called_workflows import callees_of
-from flyback.services.pages import Page, decode_cursor, encode_cursor
+from flyback.services.pages import Page, decode_cursor, page_of
 from flyback.services.thinning import thinned
 from flyback.services.workflow import Listed, Workflow
 from flyback.storage import workflow_history as history
@@ -51,13 +51,12 @@ class Workflows:
 
         def work(conn: Connection) -> Page[Listed]:
             rows, total = stored.page(conn, actor.owner_id, text=text, mode=mode, after=position, limit=limit + 1)
-            shown = rows[:limit]
-            ids = [row.id for row in shown]
+            shown = page_of(rows, total, limit=limit, position=lambda row: (row.updated_at, row.id))
+            ids = [row.id for row in shown.items]
             published = stored.latest_versions(conn, ids)
             runs = stored.last_runs(conn, actor.owner_id, ids)
-            items = [Listed.of_row(row, published.get(row.id), runs[row.id]) for row in shown]
-            more = len(rows) > limit
-            return Page(items, encode_cursor(shown[-1].updated_at, shown[-1].id) if more else None, total)
+            items = [Listed.of_row(row, published.get(row.id), runs[row.id]) for row in shown.items]
+            return Page(items, shown.next_cursor, total)
 
         return await self._database.read(work)
 

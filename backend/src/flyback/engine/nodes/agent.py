@@ -9,7 +9,7 @@ from pydantic import Field
 
 from flyback.domain.pause import Ask
 from flyback.engine.agents import BUILTIN, AgentWork, let_work, server_tools, tool_calls_of
-from flyback.engine.nodes.base import NodeResult, NodeType, form
+from flyback.engine.nodes.base import ModelChoice, NodeResult, NodeType, form
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.nodes.person import AgentLimits
 from flyback.engine.ports import Skill, SkillField
@@ -28,11 +28,7 @@ class AgentConfig(AgentLimits):
         description="The skill's name, as shown on the canvas.",
         json_schema_extra=form("Name", "智能体名称", editor="text", help_zh="显示在画布上的名称。", advanced=True),
     )
-    model: str | None = Field(
-        default=None,
-        description="The name of a model entry. Empty means the default model.",
-        json_schema_extra=form("Model", "模型", editor="model", help_zh="为空时使用默认模型。"),
-    )
+    model: ModelChoice = None
     task: str = Field(
         default="",
         description="What it is to do; may name variables. Empty: its inputs, else what leads here.",

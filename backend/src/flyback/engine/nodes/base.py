@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 from pydantic.alias_generators import to_camel
@@ -138,6 +138,16 @@ class NodeConfig(BaseModel):
 def _is_number(annotation: object) -> bool:
     kinds = get_args(annotation) or (annotation,)
     return bool not in kinds and (int in kinds or float in kinds)
+
+
+ModelChoice = Annotated[
+    str | None,
+    Field(
+        description="The name of a model entry. Empty means the default model.",
+        json_schema_extra=form("Model", "模型", editor="model", help_zh="为空时使用默认模型。"),
+    ),
+]
+"""The field by which a node says which model it asks."""
 
 
 @dataclass(frozen=True, slots=True)

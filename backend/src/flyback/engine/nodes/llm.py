@@ -13,17 +13,13 @@ from pydantic import Field, JsonValue
 
 from flyback.domain.template import references
 from flyback.engine.asking import ask_for_fields, ask_for_text
-from flyback.engine.nodes.base import NodeConfig, NodeResult, NodeType, form
+from flyback.engine.nodes.base import ModelChoice, NodeConfig, NodeResult, NodeType, form
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.told import told_after, what_a_visit_is_told
 
 
 class LlmConfig(NodeConfig):
-    model: str | None = Field(
-        default=None,
-        description="The name of a model entry. Empty means the default model.",
-        json_schema_extra=form("Model", "模型", editor="model", help_zh="为空时使用默认模型。"),
-    )
+    model: ModelChoice = None
     system_prompt: str = Field(
         default="",
         description="May name variables: `{{name}}`, `{{nodeId.name}}`.",

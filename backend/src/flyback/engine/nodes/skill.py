@@ -7,7 +7,7 @@ from typing import final
 
 from pydantic import Field
 
-from flyback.engine.nodes.base import NodeConfig, NodeResult, NodeType, form
+from flyback.engine.nodes.base import ModelChoice, NodeConfig, NodeResult, NodeType, form
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.skill_prompt import ask_skill, given_inputs
 
@@ -18,11 +18,7 @@ class SkillConfig(NodeConfig):
         description="The skill's folder.",
         json_schema_extra=form("Skill", "技能", editor="skill", help_zh="技能文件夹。"),
     )
-    model: str | None = Field(
-        default=None,
-        description="The name of a model entry. Empty means the default model.",
-        json_schema_extra=form("Model", "模型", editor="model", help_zh="为空时使用默认模型。"),
-    )
+    model: ModelChoice = None
 
 
 @final

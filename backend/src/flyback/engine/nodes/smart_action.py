@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 
 from flyback.domain.pause import Ask
 from flyback.engine.agents import AgentWork, clarify_tool, let_work, server_tools, tool_calls_of
-from flyback.engine.nodes.base import NodeResult, NodeType, form
+from flyback.engine.nodes.base import ModelChoice, NodeResult, NodeType, form
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.nodes.person import AgentLimits
 from flyback.engine.ports import Final, Skill, SkillField
@@ -51,11 +51,7 @@ class SmartActionConfig(AgentLimits):
         description="What the agent is to do; may name variables.",
         json_schema_extra=form("Instruction", "指令", editor="template", help_zh="智能体要做什么；可引用变量。"),
     )
-    model: str | None = Field(
-        default=None,
-        description="The name of a model entry. Empty means the default model.",
-        json_schema_extra=form("Model", "模型", editor="model", help_zh="为空时使用默认模型。"),
-    )
+    model: ModelChoice = None
     tools: list[str] | None = Field(
         default=None,
         description="Single tools of MCP servers, each as server__tool.",
