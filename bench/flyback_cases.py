@@ -22,10 +22,10 @@ from pydantic import JsonValue
 
 from bench.case import TEXT_200, TEXT_500, Case, Facts, Ready, Sizes, scratch_folder, serve, text
 from flyback.domain.errors import SkillNotFoundError
-from flyback.domain.events import LiveText
 from flyback.domain.graph import Graph
 from flyback.domain.graph_file import read_graph
 from flyback.domain.run import Mode, RunId, RunStatus, Usage
+from flyback.engine.closed import Unwatched
 from flyback.engine.drive import drive
 from flyback.engine.log import RunLog, RunOptions
 from flyback.engine.nodes.base import Data, NodeConfig, NodeType
@@ -106,13 +106,6 @@ class _NoSkills:
 
     async def read_file(self, skill_id: str, path: str, *, owner_id: str) -> str:  # noqa: ARG002
         raise SkillNotFoundError(f"there is no skill {skill_id!r} here")
-
-
-class _Nobody:
-    """Nobody watches."""
-
-    def publish(self, text: LiveText) -> None:
-        pass
 
 
 # The graphs.
@@ -197,7 +190,7 @@ def in_memory(workload: Workload) -> Callable[[], AbstractAsyncContextManager[Re
     @asynccontextmanager
     async def opened() -> AsyncGenerator[Ready]:
         log = MemoryLog(SystemClock())
-        engine = _engine(log, _Nobody(), workload.model)
+        engine = _engine(log, Unwatched(), workload.model)
 
         async def one() -> None:
             run_id = RunId(engine.ids.new())

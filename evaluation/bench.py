@@ -12,13 +12,13 @@ from pydantic import JsonValue
 
 from evaluation.cases import ConditionCase, PlannerCase
 from flyback.domain.errors import ModelUnknownError, SkillNotFoundError
-from flyback.domain.events import LiveText
 from flyback.domain.graph import NodeId
 from flyback.domain.graph_file import read_graph
 from flyback.domain.run import Mode, RunId, RunUsage
 from flyback.engine.agentic.chart import draw_chart
 from flyback.engine.agentic.planner import Planner
 from flyback.engine.calls import Meter
+from flyback.engine.closed import Unwatched
 from flyback.engine.drive import drive
 from flyback.engine.log import RunOptions, RunState
 from flyback.engine.parts import Engine
@@ -49,7 +49,7 @@ class Bench:
         clock = SystemClock()
         model = EmbeddedModel(self._host, name=_NAME, model=_NAME, clock=clock, limits=CallLimits())
         self._log = MemoryLog(clock)
-        self._engine = Engine(clock, RandomIds(), SystemDice(), self._log, _OneModel(model), _NoSkills(), _Nobody())
+        self._engine = Engine(clock, RandomIds(), SystemDice(), self._log, _OneModel(model), _NoSkills(), Unwatched())
 
     async def close(self) -> None:
         await self._host.close()
@@ -124,10 +124,3 @@ class _NoSkills:
 
     async def read_file(self, skill_id: str, path: str, *, owner_id: str) -> str:  # noqa: ARG002
         raise SkillNotFoundError(f"there is no skill {skill_id!r} here")
-
-
-class _Nobody:
-    """Nobody watches."""
-
-    def publish(self, text: LiveText) -> None:
-        pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from pathlib import Path
 from urllib.parse import quote
 
@@ -95,6 +96,53 @@ async def test_a_key_that_a_person_types_in_is_no_input_and_no_answer(door: Door
     assert ended["inputs"] == {"q": "Bearer [secret]"}
     assert ended["outputs"] == [{"nodeId": "out", "result": "Bearer [secret] it is [secret]"}]
     assert SECRET.encode() not in _bytes_in(tmp_path)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("spelling", _SPELLINGS)
+async def test_a_key_is_not_seen_while_it_is_being_said_either(door: Door, spelling: str, size: int) -> None:
+    # given a model, and a planner, that say a stored key in small pieces, quickly and slowly
+    entry = {"name": "m", "provider": "openai-compatible", "baseUrl": "https://m.example", "model": "m"}
+    assert (await door.page.post("/api/models", json={**entry, "apiKey": SECRET})).status_code == 201
+    said = f"Here: {spelling}, that is all."
+    reason = f'{{"next": "out", "reason": "{said}"}}'
+    script: list[JsonValue] = [
+        {"for": {"node": "say"}, "replies": [{"stream": _cut(said, size), "everyMs": 5}]},
+        {
+            "for": {"role": "planner"},
+            "replies": [{"next": "say", "reason": "so"}, {"stream": _cut(reason, size), "everyMs": 5}],
+        },
+    ]
+    graph = dict(draw("ask -> say -> out", out={"template": "{{say.text}}"}).document)
+    workflow: JsonValue = {"name": "w", "mode": "AGENTIC", "graphData": graph, "script": script}
+    # when somebody watches from the first event to the last
+    headers = {"Accept": "text/event-stream"}
+    watched = await door.page.post("/api/runs", json={"workflow": workflow, "model": "scripted"}, headers=headers)
+    # then they see a mark in its place, in what is forming and in what is kept
+    forming: dict[str, str] = {}
+    for event in watched.text.split("\n\n"):
+        if event.startswith(("event: text_delta", "event: text_snapshot")):
+            told = json.loads(event.partition("data: ")[2])
+            source, text = told["data"]["source"], told["data"]["text"]
+            forming[source] = (forming[source] if told["type"] == "text_delta" else "") + text
+            assert spelling[8:16] not in forming[source]
+    assert forming["node"].startswith("Here: [secret]")
+    assert forming["planner"].startswith("Here: [secret]")
+    assert spelling[8:16] not in watched.text
+
+
+async def test_what_a_node_gives_when_it_is_tried_holds_no_key(door: Door) -> None:
+    entry = {"name": "m", "provider": "openai-compatible", "baseUrl": "https://m.example", "model": "m"}
+    assert (await door.page.post("/api/models", json={**entry, "apiKey": SECRET})).status_code == 201
+    graph = dict(draw("ask -> join -> out", join={"type": "template", "template": "{{first}}{{second}}"}).document)
+    workflow = (await door.page.post("/api/workflows", json={"name": "w", "graphData": graph})).json()
+    variables: JsonValue = {"first": SECRET[:12], "second": SECRET[12:]}
+    tried = await door.page.post(f"/api/workflows/{workflow['id']}/nodes/join/test", json={"variables": variables})
+    assert tried.json()["output"]["data"] == {"text": "[secret]"}
+
+
+def _cut(text: str, size: int) -> list[JsonValue]:
+    return [text[begin : begin + size] for begin in range(0, len(text), size)]
 
 
 async def _ended(door: Door, run: str) -> dict[str, JsonValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -66,3 +67,41 @@ def test_a_secret_stays_known_when_another_is_learned() -> None:
     redactor = knowing("first-secret")
     redactor.learn("second-secret")
     assert redactor.text("first-secret second-secret") == f"{MARK} {MARK}"
+
+
+_LETTERS = st.sampled_from(
+    ["sk-secret-1", "sk-secret-1-longer", "sk-secret", "sk-", "c2stc2VjcmV0LTE", "secret", "1", " ", "é"]
+)
+
+
+@given(texts=st.lists(_LETTERS, max_size=12), cuts=st.lists(st.integers(0, 100), max_size=12))
+def test_a_text_in_pieces_is_cleaned_as_the_whole_of_it_is(texts: list[str], cuts: list[int]) -> None:
+    # given a secret that begins as another one does, and a text that has come to a sure end
+    redactor = knowing("sk-secret-1", "sk-secret-1-longer")
+    whole = "".join(texts) + "."
+    places = sorted({0, len(whole), *(cut % (len(whole) + 1) for cut in cuts)})
+    # when it comes in any pieces
+    stream = redactor.stream()
+    shown = [stream.add(whole[begin:end]) for begin, end in pairwise(places)]
+    # then what was shown is what would have been stored
+    assert "".join(shown) == redactor.text(whole)
+
+
+@given(st.text(max_size=30), st.lists(st.integers(1, 3), min_size=40, max_size=40))
+def test_no_piece_shows_what_begins_a_secret_that_comes_whole(before: str, sizes: list[int]) -> None:
+    stream = knowing(SECRET).stream()
+    for spelling in (SECRET, quote(SECRET), base64.b64encode(SECRET.encode()).decode(), SECRET.encode().hex()):
+        text, shown = f"{before}{spelling}.", ""
+        for size in sizes:
+            shown += stream.add(text[:size])
+            text = text[size:]
+        shown += stream.add(text)
+        assert "Very" not in shown
+        assert shown.endswith(".")
+        assert MARK in shown
+
+
+def test_what_begins_no_secret_is_shown_at_once() -> None:
+    stream = knowing("sk-secret-1").stream()
+    shown = [stream.add(piece) for piece in ("The task", " sk", "ips", " sk-secret", "-2")]
+    assert shown == ["The ta", "sk ", "skip", "s ", "sk-secret-2"]

@@ -134,7 +134,8 @@ def _services(
     allowed: str,
     queue_limit: int,
 ) -> tuple[Services, LocalDispatcher, Callable[[], Awaitable[None]]]:
-    ids, redactor, hub = RandomIds(), Redactor(), Hub()
+    ids, redactor = RandomIds(), Redactor()
+    hub = Hub(redactor)
     box = SecretBox.open(folder)
     ledger = Ledger(database, hub, clock=clock, worker_id="tests", redactor=redactor)
     entries = StoredEntries(database, box, redactor)
@@ -189,7 +190,7 @@ def _services(
         forks=Forks(database, catalog, acceptance=acceptance, ids=ids),
         run_views=views,
         streams=RunStreams(ledger, hub, views),
-        node_tests=NodeTests(database, engine, embedded_is_ready=lambda: False),
+        node_tests=NodeTests(database, engine, redactor=redactor, embedded_is_ready=lambda: False),
         models=Models(database, catalog=catalog, box=box, redactor=redactor, clock=clock, ids=ids),
         embedded=EmbeddedFile(folder / "model.gguf", folder),
         skills=skills,

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from flyback.domain.events import LiveText
+from flyback.domain.redaction import Redactor
 from flyback.domain.run import Mode, RunId
 from flyback.storage.database import Database
 from flyback.storage.hub import Hub, Subscription, Woken
@@ -29,9 +30,11 @@ def _text(text: str, *, whole: bool = False, run_id: RunId = RUN) -> LiveText:
 
 
 @asynccontextmanager
-async def _process(url: str, name: str) -> AsyncGenerator[tuple[Database, Hub]]:
+async def _process(url: str, name: str, *secrets: str) -> AsyncGenerator[tuple[Database, Hub]]:
     async with opened(url) as database:
-        hub = Hub()
+        redactor = Redactor()
+        redactor.learn(*secrets)
+        hub = Hub(redactor)
         relay = Relay(database, hub, worker_id=name)
         relay.start()
         try:
@@ -141,3 +144,13 @@ async def test_given_no_reader_any_more_when_more_is_said_elsewhere_then_nothing
             driver.publish(_text("done.", whole=True, run_id=other))
             await _heard(reader, until="done.")
         assert not door.texts_of(RUN)
+
+
+async def test_a_secret_that_comes_in_pieces_leaves_no_process(url: str) -> None:
+    # given a driver that knows a key, and a door that does not
+    async with _process(url, "driver", "sk-0123456789") as (_, driver), _process(url, "door") as (_, door):
+        with door.subscribe(RUN) as reader:
+            driver.publish(_text("", whole=True))
+            for piece in ("The key: ", "sk-0", "1234567", "89", " that is ", "all"):
+                driver.publish(_text(piece))
+            assert await _heard(reader, until="all") == "The key: [secret] that is all"

@@ -1,7 +1,8 @@
 """The one redaction: text that is about to be written anywhere has its secrets taken out.
 
 It knows the secret values themselves, also as they look inside an URL, in JSON and in base64, where the neighbours of a
-secret shift its letters. Whoever makes or reads a secret teaches it the value. A JSON text stays one.
+secret shift its letters. Whoever makes or reads a secret teaches it the value. A JSON text stays one. A text that comes in
+pieces is cleaned as the whole of it would be.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
@@ -24,6 +26,8 @@ class Redactor:
 
     def __init__(self) -> None:
         self._spellings: set[str] = set()
+        self._sorted: list[str] = []
+        self._first_letters: frozenset[str] = frozenset()
         self._pattern: re.Pattern[str] | None = None
 
     def learn(self, *secrets: str) -> None:
@@ -35,6 +39,8 @@ class Redactor:
         if len(self._spellings) > known:
             longest_first = sorted(self._spellings, key=len, reverse=True)
             self._pattern = re.compile("|".join(re.escape(spelling) for spelling in longest_first))
+            self._sorted = sorted(self._spellings)
+            self._first_letters = frozenset(spelling[0] for spelling in self._spellings)
 
     @property
     def knows_any(self) -> bool:
@@ -61,6 +67,47 @@ class Redactor:
     def values(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return named values with every known secret replaced, in the names too."""
         return {self.text(name): self.value(value) for name, value in values.items()}
+
+    def stream(self) -> Redacted:
+        """Return what cleans one text that comes in pieces."""
+        return Redacted(self)
+
+    def clean_beginning(self, text: str) -> tuple[str, str]:
+        """Return the beginning of a text, cleaned, and the rest: what may be a secret's beginning, as it stands."""
+        if self._pattern is None:
+            return text, ""
+        cleaned: list[str] = []
+        done, sure = 0, self._sure_until(text, 0)
+        for found in self._pattern.finditer(text):
+            if found.start() >= sure:
+                break
+            cleaned += (text[done : found.start()], MARK)
+            done = found.end()
+            if done > sure:
+                sure = self._sure_until(text, done)
+        return "".join((*cleaned, text[done:sure])), text[sure:]
+
+    def _sure_until(self, text: str, begin: int) -> int:
+        """Return where the longest end of a text begins that more text could make a secret of."""
+        for place in range(max(begin, len(text) - max(map(len, self._sorted)) + 1), len(text)):
+            if text[place] in self._first_letters:
+                after = bisect_right(self._sorted, end := text[place:])
+                if after < len(self._sorted) and self._sorted[after].startswith(end):
+                    return place
+        return len(text)
+
+
+class Redacted:
+    """One text that comes in pieces, cleaned on the way."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = ""
+
+    def add(self, piece: str) -> str:
+        """Return what can be shown by now. What more text could make a secret of is held back, shorter than the longest one."""
+        shown, self._held = self._redactor.clean_beginning(self._held + piece)
+        return shown
 
 
 def _spellings(secret: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import NoReturn
 from pydantic import JsonValue
 
 from flyback.domain.errors import CodeOffError, EgressRefusedError, NotFoundError, ToolUnknownError
+from flyback.domain.events import LiveText
 from flyback.domain.run import VersionChoice
 from flyback.engine.ports import CodeResult, FoundWorkflow, Tool, ToolAnswer, WebAnswer, WebRequest
 
@@ -15,6 +16,13 @@ from flyback.engine.ports import CodeResult, FoundWorkflow, Tool, ToolAnswer, We
 class ClosedEgress:
     async def fetch(self, request: WebRequest) -> WebAnswer:
         raise EgressRefusedError(f"nothing may be called from here, so {request.url!r} was not")
+
+
+class Unwatched:
+    """Where live text goes that nobody reads."""
+
+    def publish(self, text: LiveText) -> None:
+        """Let it go."""
 
 
 class ClosedSandbox:

@@ -112,7 +112,7 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
     metrics = Metrics()
     database.watch_commits(metrics.stored)
     traces = Traces.open(os.environ)
-    hub = Hub()
+    hub = Hub(redactor)
     ledger = Ledger(database, hub, clock=clock, worker_id=ids.new(), redactor=redactor)
     try:
         box = SecretBox.open(options.data, key_text=os.environ.get(KEY_VARIABLE))
@@ -189,7 +189,7 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
         forks=Forks(database, catalog, acceptance=acceptance, ids=ids),
         run_views=views,
         streams=RunStreams(ledger, hub, views),
-        node_tests=NodeTests(database, engine, embedded_is_ready=lambda: embedded.is_ready),
+        node_tests=NodeTests(database, engine, redactor=redactor, embedded_is_ready=lambda: embedded.is_ready),
         models=Models(database, catalog=catalog, box=box, redactor=redactor, clock=clock, ids=ids),
         embedded=embedded,
         skills=skills,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import cast
 
 from pydantic import JsonValue
@@ -11,10 +12,12 @@ from sqlalchemy import Connection
 from flyback.domain.errors import InputRequiredError, InvalidError, NotFoundError
 from flyback.domain.graph import Graph, Node, NodeId
 from flyback.domain.graph_file import read_graph
+from flyback.domain.redaction import Redactor
 from flyback.domain.run import ErrorInfo, Mode, RunId, RunUsage, StepStatus, WorkflowId
 from flyback.domain.wire import Wire, error_on_wire, time_on_wire, usage_on_wire
 from flyback.domain.workspace import Workspace
 from flyback.engine.calls import Meter
+from flyback.engine.closed import Unwatched
 from flyback.engine.execute import FailedAttempt, NodeRunner
 from flyback.engine.log import CallRecord, RunOptions, RunState
 from flyback.engine.node_context import Place
@@ -29,9 +32,12 @@ from flyback.storage.database import Database
 
 
 class NodeTests:
-    def __init__(self, database: Database, engine: Engine, *, embedded_is_ready: Callable[[], bool]) -> None:
+    def __init__(
+        self, database: Database, engine: Engine, *, redactor: Redactor, embedded_is_ready: Callable[[], bool]
+    ) -> None:
         self._database = database
-        self._engine = engine
+        self._engine = replace(engine, live=Unwatched())
+        self._redactor = redactor
         self._embedded_is_ready = embedded_is_ready
 
     async def run(
@@ -44,7 +50,7 @@ class NodeTests:
         run_id: str | None,
         visit_id: str | None,
     ) -> Wire:
-        """Execute a node of the saved draft once, retries included, and return what came of it and its calls.
+        """Execute a node of the saved draft once, retries included, and return what came of it and its calls, without secrets.
 
         Raises:
             NotFoundError: no such workflow, node, run or visit.
@@ -72,7 +78,7 @@ class NodeTests:
 
         outcome = await NodeRunner(state, self._engine, meter).run(node, Place(workspace), keep)
         error = outcome.error if outcome.ask is None else _asks(node_id)
-        return {
+        tried: Wire = {
             "status": (StepStatus.FAILED if outcome.ask is not None else outcome.status).value,
             "output": outcome.envelope.on_wire() if outcome.envelope is not None else None,
             "error": error_on_wire(error) if error is not None else None,
@@ -81,6 +87,7 @@ class NodeTests:
             "attempts": outcome.attempts,
             "calls": [_call(call) for call in (*earlier, *outcome.calls)],
         }
+        return self._redactor.values(tried)
 
 
 def _variables(

@@ -3,6 +3,9 @@
 Durable events are read from the table, so a wake-up carries nothing and several of them are one. Live text is not stored:
 the text so far of each node and planner is kept here while it forms, and stands at the start of every new subscription.
 A subscriber that falls behind is closed and can come back; an idle one is an entry in a set and leaves no task behind.
+
+What runs of this process say leaves by here alone, for readers here and for those of other processes: it passes the
+redaction on the way, and what may be the beginning of a secret waits for the next piece.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from types import TracebackType
 from typing import Protocol
 
 from flyback.domain.events import LiveText
+from flyback.domain.redaction import Redacted, Redactor
 from flyback.domain.run import RunId
 from flyback.engine.log import Commit
 from flyback.engine.ports import LiveSink
@@ -71,6 +75,8 @@ class _Text:
 class _Run:
     subscribers: set[Subscription] = field(default_factory=lambda: set[Subscription]())
     texts: dict[TextKey, _Text] = field(default_factory=dict[TextKey, _Text])
+    redacted: dict[TextKey, Redacted] = field(default_factory=dict[TextKey, Redacted])
+    """Of the texts that form here."""
 
 
 class Subscription:
@@ -141,9 +147,10 @@ class Subscription:
 
 
 class Hub(LiveSink):
-    """All calls belong to the one event loop of the process."""
+    """All calls belong to the one event loop of the process. What `redactor` knows is shown to nobody."""
 
-    def __init__(self) -> None:
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or Redactor()
         self._runs: defaultdict[RunId, _Run] = defaultdict(_Run)
         self._elsewhere: Elsewhere | None = None
 
@@ -195,9 +202,15 @@ class Hub(LiveSink):
         self.wake(run_id)
 
     def publish(self, text: LiveText) -> None:
-        _hand(self._runs[text.run_id], text)
+        run, key = self._runs[text.run_id], _key(text)
+        if text.whole or key not in run.redacted:
+            run.redacted[key] = self._redactor.stream()
+        shown = replace(text, text=run.redacted[key].add(text.text))
+        if not shown.text and not shown.whole:
+            return
+        _hand(run, shown)
         if self._elsewhere is not None:
-            self._elsewhere.said(text)
+            self._elsewhere.said(shown)
 
     def hear(self, text: LiveText) -> None:
         """Take what a run said that is driven elsewhere, as long as somebody reads it here."""
@@ -221,8 +234,9 @@ class Hub(LiveSink):
         run = self._runs.get(run_id)
         if run is None:
             return
-        for key in tuple(run.texts) if texts is None else texts:
+        for key in (*run.texts, *run.redacted) if texts is None else texts:
             run.texts.pop(key, None)
+            run.redacted.pop(key, None)
         self.wake(run_id)
         self._forget_idle(run_id, run)
 
@@ -242,7 +256,7 @@ class Hub(LiveSink):
 
 
 def _hand(run: _Run, text: LiveText, *, comes_from_elsewhere: bool = False) -> None:
-    key = (text.source, text.visit_id or text.node_id)
+    key = _key(text)
     known = run.texts.get(key)
     if known is None:
         run.texts[key] = _Text(text, [text.text], comes_from_elsewhere)
@@ -250,6 +264,10 @@ def _hand(run: _Run, text: LiveText, *, comes_from_elsewhere: bool = False) -> N
         known.add(text)
     for subscription in tuple(run.subscribers):
         subscription.hand(text)
+
+
+def _key(text: LiveText) -> TextKey:
+    return (text.source, text.visit_id or text.node_id)
 
 
 def _forget_foreign(run: _Run) -> None:
