@@ -77,6 +77,10 @@ unit: $(VENV)/.checks ## unit, property, API, durability and acceptance tests, S
 faults: $(VENV)/.checks ## the long search for faults: any order of events, 500 runs under kills, every failpoint
 	$(PYTEST) --long backend/tests/acceptance/durability $(ARGS)
 
+.PHONY: fuzz
+fuzz: $(VENV)/.checks ## the long search for what breaks a reader: templates, graphs, files, skills, answers, positions
+	$(PYTEST) --long backend/tests/fuzz backend/tests/providers/test_skill_corpus.py $(ARGS)
+
 .PHONY: web
 web: web/node_modules/.ready web/dist/index.html ## lint, types, tests and size of the page
 	cd web

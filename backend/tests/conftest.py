@@ -10,12 +10,18 @@ from kit.golden import add_option, golden
 __all__ = ["golden"]
 
 settings.register_profile("flyback", max_examples=60, deadline=None, database=None, print_blob=True)
+settings.register_profile("long", settings.get_profile("flyback"), max_examples=20_000)
 settings.load_profile("flyback")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     add_option(parser)
     parser.addoption("--long", action="store_true", help="the long versions of the tests that search at random")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--long"):
+        settings.load_profile("long")
 
 
 @pytest.fixture(scope="session")

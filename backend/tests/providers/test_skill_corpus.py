@@ -8,16 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flyback.domain.errors import InvalidError, TooLargeError
 from flyback.providers.skill_archive import add_upload
 from flyback.providers.skill_folders import SkillFolders
 from flyback.providers.skill_text import fields_of, read_skill, tools_of
+from kit.fuzz import fed_with, seeds
 from kit.golden import Golden
 
-CORPUS = {path.name: path.read_bytes() for path in sorted((Path(__file__).parents[1] / "corpus" / "skills").iterdir())}
+CORPUS = seeds("skills")
 
 
 def _understood(raw: bytes) -> object:
@@ -55,26 +54,10 @@ def test_a_file_on_disk_is_listed_and_keeps_its_bytes_when_it_is_saved_as_it_was
     assert [path.name for path in folder.iterdir()] == ["SKILL.md"]
 
 
-_BITS = st.sampled_from(
-    [b"---\n", b"\n", b"\r\n", b": ", b"- ", b"\t", b"'", b'"', b"|\n", b"&a ", b"*a", b"!!x ", b"\xff"]
-)
+_BITS = [b"---\n", b"\n", b"\r\n", b": ", b"- ", b"\t", b"'", b'"', b"|\n", b"&a ", b"*a", b"!!x ", b"\xff"]
 
 
-@st.composite
-def near_the_corpus(draw: st.DrawFn) -> bytes:
-    """A file of the corpus with some pieces cut out and others put in, or the half of one before the half of another."""
-    raw = draw(st.sampled_from([*CORPUS.values()]))
-    if draw(st.booleans()):
-        other = draw(st.sampled_from([*CORPUS.values()]))
-        raw = raw[: draw(st.integers(0, len(raw)))] + other[draw(st.integers(0, len(other))) :]
-    for _ in range(draw(st.integers(0, 4))):
-        begin = draw(st.integers(0, len(raw)))
-        end = draw(st.integers(begin, min(len(raw), begin + 12)))
-        raw = raw[:begin] + draw(_BITS | st.binary(max_size=3)) + raw[end:]
-    return raw
-
-
-@given(raw=near_the_corpus())
+@fed_with("skills", _BITS)
 def test_what_is_near_to_it_is_read_or_refused_with_a_reason(raw: bytes) -> None:
     text = read_skill(raw)
     understood = json.dumps(_understood(raw))
@@ -85,7 +68,7 @@ def test_what_is_near_to_it_is_read_or_refused_with_a_reason(raw: bytes) -> None
     assert text.source.rstrip("\n").endswith(text.body.rstrip("\n"))
 
 
-@given(raw=near_the_corpus())
+@fed_with("skills", _BITS)
 def test_an_upload_of_it_becomes_a_skill_or_is_refused_and_leaves_nothing(raw: bytes) -> None:
     with tempfile.TemporaryDirectory() as place:
         folders = SkillFolders(Path(place))
