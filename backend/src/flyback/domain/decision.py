@@ -8,6 +8,7 @@ from typing import Literal
 
 from flyback.domain.graph import NodeId
 from flyback.domain.run import NO_USAGE, Usage
+from flyback.domain.value import value_type
 
 DecisionSource = Literal["planner", "fallback", "person", "only_choice"]
 DecisionMethod = Literal["json", "likelihood", "likelihood_edge"]
@@ -21,7 +22,7 @@ class Rejected:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Decision:
     next: NodeId
     reason: str

@@ -7,11 +7,12 @@ a reply that was cut); `signals` are for the planner and never enter the workspa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import JsonValue
 
 from flyback.domain.graph import NodeId
+from flyback.domain.value import value_type
 
 CONTROL = "__control__"
 """The key by which a node may ask for a revisit: shown to the planner, kept in the envelope, never in the workspace."""
@@ -19,7 +20,7 @@ CONTROL = "__control__"
 _MAIN_NAMES = ("text", "final_response", "result")
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Envelope:
     node_id: NodeId
     node_type: str

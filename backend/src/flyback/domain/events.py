@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from flyback.domain.run import RunId
+from flyback.domain.value import value_type
 
 
 class EventType(StrEnum):
@@ -36,7 +37,7 @@ class EventType(StrEnum):
 TERMINAL = frozenset({EventType.WORKFLOW_COMPLETE, EventType.WORKFLOW_ERROR, EventType.RUN_CANCELLED})
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class NewEvent:
     """An event that has no number yet. `data` is what stands under `data` on the wire, keys in camelCase."""
 
@@ -55,7 +56,7 @@ class StoredEvent:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class LiveText:
     """Text that is forming: a piece of it, or (`whole`) a snapshot that replaces the text so far."""
 

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NewType, TypeVar
 
+from flyback.domain.value import value_type
+
 RunId = NewType("RunId", str)
 """The UUID that people and the wire see."""
 WorkflowId = NewType("WorkflowId", str)
@@ -57,7 +59,7 @@ class StepStatus(StrEnum):
     CANCELLED = "CANCELLED"
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Usage:
     """What model calls used. `cost` is None where no call had a price."""
 
@@ -106,7 +108,7 @@ class Usage:
 NO_USAGE = Usage()
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class RunUsage:
     """A run's sum; `planner` and `sub_runs` are contained in `total`. `driven_seconds` is time that something drove it."""
 
@@ -152,7 +154,7 @@ class ErrorInfo:
     fix: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class RunOutput:
     """The result of one output node."""
 

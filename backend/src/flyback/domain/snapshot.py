@@ -8,18 +8,18 @@ what a node gave is stored whole elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from flyback.domain.json_value import dumps
+from flyback.domain.value import value_type
 
 LIMIT_BYTES = 64 * 1024
 
 _HEAD_CHARACTERS = 500
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Snapshot:
     json: str
     """An object in at most the limit, in the order of the variables."""
@@ -45,7 +45,7 @@ def cut_values(values: Mapping[str, JsonValue], limit: int = LIMIT_BYTES) -> tup
     return kept, len(fitted) < len(values) or any(one.is_cut for one in fitted)
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class _Kept:
     name: str
     key_json: str

@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from flyback.domain.envelope import Envelope
 from flyback.domain.graph import Graph, NodeId
 from flyback.domain.json_value import dumps
+from flyback.domain.value import value_type
 from flyback.domain.workspace import SEPARATOR, Workspace
 
 MAX_RESULT_BYTES = 5 * 1024 * 1024
@@ -38,7 +39,7 @@ _MOST_STEPS = 16
 _LONGEST_CACHED = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Reference:
     written: str
     """With its braces, as it stands in the text."""
@@ -51,14 +52,14 @@ class Reference:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Found:
     value: JsonValue
     key: str | None = None
     """The workspace key it was read from; None for what the visit was told, and for all of a node's variables together."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Rendered:
     text: str
     used: Mapping[str, JsonValue]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -12,9 +11,10 @@ from flyback.domain.decision import Decision
 from flyback.domain.envelope import Envelope
 from flyback.domain.graph import NodeId
 from flyback.domain.run import NO_USAGE, ErrorInfo, StepStatus, Usage, VisitId
+from flyback.domain.value import value_type
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Visit:
     visit_id: VisitId
     node_id: NodeId

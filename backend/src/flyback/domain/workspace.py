@@ -11,11 +11,11 @@ topological order). Only that small map is stored with a visit: the values are i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from flyback.domain.envelope import Envelope
+from flyback.domain.value import value_type
 
 FROM_INPUTS = -1
 """The writer of the run's inputs and of a fork's edits."""
@@ -23,7 +23,7 @@ FROM_INPUTS = -1
 SEPARATOR = "__"
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Workspace:
     variables: Mapping[str, JsonValue]
     """In the order last written."""

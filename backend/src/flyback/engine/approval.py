@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from flyback.domain.errors import ToolDeniedError
 from flyback.domain.pause import APPROVE, DENY, Action, Ask, CallAsked, OnTimeout, Pause, PauseStatus, Question
+from flyback.domain.value import value_type
 
 ALL = "*"
 """In a list of tools: all of them. Behind a server's name and two underscores: all of that server."""
@@ -26,7 +27,7 @@ _FIX = "Run it again and approve the call, or let the node go another way when i
 Verdict = Literal["approved", "denied", "expired"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Terms:
     """On what terms a node asks people."""
 

@@ -34,6 +34,7 @@ from flyback.domain.run import (
     VisitId,
     WorkflowId,
 )
+from flyback.domain.value import value_type
 from flyback.domain.visit import Visit
 from flyback.domain.workspace import Workspace
 
@@ -44,7 +45,7 @@ CallRole = Literal["node", "planner", "tool"]
 shifts neither the keys of model calls nor the place in a script."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class CallRecord:
     """One finished model or tool call, as it can be looked at later. Messages and answer are JSON values."""
 
@@ -79,7 +80,7 @@ def call_id_of(node_id: NodeId, visit_id: VisitId | None, role: CallRole, n: int
     return f"{visit_id or node_id}/{role}-{n}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Begun:
     """A tool call that is being made and is not on record yet."""
 
@@ -95,7 +96,7 @@ class Begun:
         return cls(str(wire["callId"]), str(wire["name"])) if isinstance(wire, dict) else None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class CallBegins:
     """A tool call as it is told when it begins."""
 
@@ -129,7 +130,7 @@ class Journal:
     state: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class NodeRecord:
     """One node of a DAG run. `writers` tells nothing here: the workspace is rebuilt from the outputs."""
 
@@ -243,7 +244,7 @@ class RunEnd:
     partial: JsonValue = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Commit:
     """One whole step. Everything in it is stored, or nothing."""
 

@@ -7,7 +7,7 @@ run a reference to a node that was skipped renders as nothing: its branch was no
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from flyback.domain.pause import Ask, CallAsked
 from flyback.domain.run import NO_USAGE, Mode, Usage, VisitId
 from flyback.domain.template import Found, Reference, Resolver, read_reference
 from flyback.domain.template import render as fill_in
+from flyback.domain.value import value_type
 from flyback.domain.workspace import SEPARATOR, Workspace
 from flyback.engine import web_record
 from flyback.engine.approval import PersonNeededError, Terms, ask_for
@@ -58,7 +59,7 @@ QUEUED = "queued"
 _NOTHING = Found("")
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Place:
     """Where in a run a node is executed, and what it sees there."""
 

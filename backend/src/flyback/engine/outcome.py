@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import JsonValue
 
@@ -12,6 +12,7 @@ from flyback.domain.errors import NodeFailedError
 from flyback.domain.graph import NodeId
 from flyback.domain.pause import Ask
 from flyback.domain.run import NO_USAGE, ErrorInfo, StepStatus, Usage
+from flyback.domain.value import value_type
 from flyback.engine.log import CallRecord
 
 FAIL_STRATEGY = "failStrategy"
@@ -25,7 +26,7 @@ def run_error_of(node_id: NodeId, label: str, error: ErrorInfo) -> NodeFailedErr
     return NodeFailedError(message, node=node_id, field=error.field, fix=error.fix)
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class NodeOutcome:
     status: StepStatus
     """SUCCESS or FAILED, or PAUSED with what is asked; a node that failed stays FAILED in every strategy."""

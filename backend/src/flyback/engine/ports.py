@@ -18,6 +18,7 @@ from flyback.domain.graph import NodeId
 from flyback.domain.graph_file import WorkflowDocument
 from flyback.domain.pause import Question
 from flyback.domain.run import RunId, Usage, VersionChoice, VisitId, WorkflowId
+from flyback.domain.value import value_type
 from flyback.engine.log import CallRole
 
 
@@ -77,7 +78,7 @@ class ToolCall:
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Message:
     role: Role
     text: str
@@ -89,7 +90,7 @@ class Message:
     """Of a tool: its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class CallSite:
     """Where in a run a call is made. The scripted model plays by it, and every call's key is made of it."""
 
@@ -110,7 +111,7 @@ class CallSite:
         return f"{self.run_id}/{self.visit_id or self.node_id}/{self.role}-{self.n}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class ChatRequest:
     messages: Sequence[Message]
     site: CallSite
@@ -125,7 +126,7 @@ class ChatRequest:
     """What the model may call instead of answering."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class ChatReply:
     text: str
     finish_reason: str

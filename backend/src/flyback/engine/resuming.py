@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from pydantic import JsonValue
@@ -12,13 +12,14 @@ from flyback.domain.errors import StateCorruptError
 from flyback.domain.graph import NodeId
 from flyback.domain.pause import Ask, Pause, PauseStatus, Reply
 from flyback.domain.run import VisitId
+from flyback.domain.value import value_type
 from flyback.engine.approval import Approval
 from flyback.engine.log import Begun, Journal
 
 _VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Resumed:
     """Where a node's work goes on."""
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Protocol
 
 from flyback.domain.graph import NodeId
 from flyback.domain.run import RunId, VisitId
+from flyback.domain.value import value_type
 from flyback.engine.log import CallRecord, Commit, RunState
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Standing:
     """Where in a run the present task works."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
@@ -16,6 +16,7 @@ from flyback.domain.json_value import mend_text
 from flyback.domain.pause import Pause, actions_on_wire, question_on_wire
 from flyback.domain.redaction import Redactor
 from flyback.domain.snapshot import cut_values
+from flyback.domain.value import value_type
 from flyback.domain.wire import error_on_wire, time_on_wire, usage_on_wire
 from flyback.engine.log import CallRecord, RunOptions
 from flyback.storage.blobs import ROW_LIMIT_BYTES
@@ -29,7 +30,7 @@ CALL_BYTES = 256 * 1024
 """What is kept of each, request and response, of one call."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class EncodedEnvelope:
     """An envelope as JSON, made once for its row and its events."""
 

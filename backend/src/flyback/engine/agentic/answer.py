@@ -18,6 +18,7 @@ from flyback.domain.errors import BadJsonError
 from flyback.domain.graph import NodeId
 from flyback.domain.json_value import loads, mend_text
 from flyback.domain.lenient_json import objects_in
+from flyback.domain.value import value_type
 from flyback.engine.shown import as_text
 
 REASON_CHARACTERS = 500
@@ -25,7 +26,7 @@ REASON_CHARACTERS = 500
 _QUOTES_AND_BLANKS = re.compile(r"""[\s"'`´‘’“”„«»「」『』]+""")
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Answer:
     next: NodeId
     reason: str

@@ -16,6 +16,7 @@ from flyback.domain.errors import ModelUnknownError, NodeError, StorageBusyError
 from flyback.domain.graph import NodeId
 from flyback.domain.json_value import mend_text
 from flyback.domain.run import NO_USAGE, StepStatus, Usage
+from flyback.domain.value import value_type
 from flyback.domain.visit import Visit
 from flyback.engine.agentic.answer import Answer, Unusable, read_answer
 from flyback.engine.agentic.chain import Chain
@@ -43,7 +44,7 @@ _LONGEST_WAIT_SECONDS = 60.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Decided:
     decision: Decision
     calls: tuple[CallRecord, ...]

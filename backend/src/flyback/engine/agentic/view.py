@@ -16,6 +16,7 @@ from flyback.domain.envelope import CONTROL
 from flyback.domain.graph import NodeId
 from flyback.domain.run import Budget, RunUsage
 from flyback.domain.template import Reference, Resolver
+from flyback.domain.value import value_type
 from flyback.domain.visit import Visit
 from flyback.domain.workspace import Workspace
 from flyback.engine.agentic.chain import Chain
@@ -32,7 +33,7 @@ _DECISIONS = 10
 _WITHOUT_PROGRESS = 3
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Named:
     """A value under its name, as it is shown."""
 
@@ -45,7 +46,7 @@ class Named:
         object.__setattr__(self, "line", f"{self.name}: {self.text}")
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Branch:
     """The branch that a condition chose."""
 
@@ -63,7 +64,7 @@ class Failure:
     """Where the error edge leads, under the strategy `branch`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Choice:
     """A node that may be chosen."""
 
@@ -73,7 +74,7 @@ class Choice:
     """Of an output node: which of its references nothing has written yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Taken:
     """A decision of this run."""
 
@@ -91,7 +92,7 @@ class BudgetLeft:
     currency: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class PlannerView:
     chart: Chart
     task: Sequence[Named]

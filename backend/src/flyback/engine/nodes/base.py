@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args
 
@@ -19,6 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from flyback.domain.graph import OUTPUT, Node
 from flyback.domain.pause import Ask
+from flyback.domain.value import value_type
 from flyback.engine.nodes.context import NodeContext
 
 Category = Literal["input", "model", "agent", "logic", "data", "output", "drawing"]
@@ -150,7 +151,7 @@ ModelChoice = Annotated[
 """The field by which a node says which model it asks."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class NodeResult:
     """What a node gives back when more than its data is to be said."""
 

@@ -13,6 +13,7 @@ from flyback.domain.graph import Graph, Node, NodeId
 from flyback.domain.pause import Ask
 from flyback.domain.run import Mode, Usage, VersionChoice
 from flyback.domain.template import Found
+from flyback.domain.value import value_type
 from flyback.domain.workspace import Workspace
 from flyback.engine.approval import Terms
 from flyback.engine.log import SubRun
@@ -33,7 +34,7 @@ from flyback.engine.ports import (
 from flyback.engine.resuming import Resumed
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class VisitFacts:
     """What a visit is told of why it was sent. In DAG mode there is none."""
 

@@ -7,7 +7,7 @@ the events in one. The columns that it sets depend on the kind of step; the rest
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -19,6 +19,7 @@ from flyback.domain.pause import Pause
 from flyback.domain.redaction import Redactor
 from flyback.domain.run import ErrorInfo, RunId, RunStatus, StepStatus
 from flyback.domain.snapshot import snapshot
+from flyback.domain.value import value_type
 from flyback.domain.visit import Visit
 from flyback.domain.wire import decision_on_wire, error_on_wire, run_usage_on_wire, time_on_wire, usage_on_wire
 from flyback.domain.workspace import Workspace
@@ -81,7 +82,7 @@ STARTED_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class CommitRows:
     run_id: RunId
     epoch: int
