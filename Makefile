@@ -54,7 +54,7 @@ run: $(VENV)/.product web/dist/index.html ## start Flyback: page, API, worker; t
 # Checking. `make test` is what guards main; each part can be run alone.
 
 .PHONY: test
-test: lint types layers web unit browser ## every check
+test: lint types layers web unit browser audit ## every check
 
 .PHONY: lint
 lint: $(VENV)/.checks ## style of the Python code
@@ -117,6 +117,14 @@ lock: $(VENV)/.python ## resolve the dependencies again and write the locks
 	for name in requirements-build requirements requirements-dev; do
 	  $(UV) pip compile --quiet --generate-hashes --no-header --no-annotate --python-version 3.11 -c <(cat backend/requirements.lock) backend/$$name.in -o backend/$$name.lock >/dev/null
 	done
+
+.PHONY: sbom
+sbom: $(VENV)/.checks ## write down what the locks install, as CycloneDX documents in dist/sbom
+	$(BIN)/python backend/supply.py sbom
+
+.PHONY: audit
+audit: $(VENV)/.checks ## ask whether anything that the locks install has a known weakness; needs the network
+	$(BIN)/python backend/supply.py audit
 
 .PHONY: reference
 reference: $(VENV)/.checks ## write the generated pages of docs/reference and the page's API types
