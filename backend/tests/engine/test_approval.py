@@ -69,7 +69,7 @@ async def test_a_tool_that_is_marked_waits_for_a_person_who_is_shown_all_of_it(
     (asked,) = run.events_of(EventType.CLARIFY_REQUEST)
     assert asked.data["kind"] == "approval"
     assert asked.data["actions"] == [{"id": "approve", "label": "Approve"}, {"id": "deny", "label": "Deny"}]
-    call = CallAsked("write", "files", {"path": "/a"})
+    call = CallAsked.of("write", "files", {"path": "/a"})
     text = "May the tool write of files run?"
     shown = {"tool": "write", "server": "files", "arguments": {"path": "/a"}, "hash": call.hash}
     assert asked.data["questions"] == [{"id": "note", "text": text, **shown}]

@@ -43,23 +43,28 @@ class PauseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallAsked:
-    """A tool call that waits for a person's approval, exactly as it will be made."""
+    """A call that waits for a person's approval, exactly as it will be made."""
 
     tool: str
     server: str | None
-    """None for a tool of the product's own."""
+    """None for a tool of the product's own, and for what a node does itself."""
     arguments: Mapping[str, JsonValue]
+    """As they are shown."""
+    hash: str
+    """What an approval is bound to: another tool, or one other argument, has another hash."""
+
+    @classmethod
+    def of(
+        cls, tool: str, server: str | None, arguments: Mapping[str, JsonValue], *, unshown: JsonValue = None
+    ) -> CallAsked:
+        """Return a call with its hash. `unshown` is bound too, and kept nowhere: what carries secrets."""
+        said = canonical([server, tool, dict(arguments), *([] if unshown is None else [unshown])])
+        return cls(tool, server, arguments, hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest())
 
     @property
     def name(self) -> str:
         """The tool's name among the tools of all servers."""
         return self.tool if self.server is None else f"{self.server}__{self.tool}"
-
-    @property
-    def hash(self) -> str:
-        """What an approval is bound to: another tool, or one other argument, has another hash."""
-        said = canonical([self.server, self.tool, dict(self.arguments)])
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +193,8 @@ def read_values(wire: JsonValue) -> dict[str, JsonValue]:
 
 def _read_call(wire: Mapping[str, JsonValue]) -> CallAsked:
     arguments = cast("Mapping[str, JsonValue]", wire["arguments"])
-    return CallAsked(cast("str", wire["tool"]), cast("str | None", wire["server"]), arguments)
+    tool, server = cast("str", wire["tool"]), cast("str | None", wire["server"])
+    return CallAsked(tool, server, arguments, cast("str", wire["hash"]))
 
 
 def _variable_on_wire(variable: Variable) -> dict[str, JsonValue]:

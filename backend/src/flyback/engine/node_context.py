@@ -25,7 +25,7 @@ from flyback.domain.template import render as fill_in
 from flyback.domain.value import value_type
 from flyback.domain.workspace import SEPARATOR, Workspace
 from flyback.engine import web_record
-from flyback.engine.approval import PersonNeededError, Terms, ask_for
+from flyback.engine.approval import CODE, HTTP, PersonNeededError, Terms, ask_for
 from flyback.engine.calls import CallPlace
 from flyback.engine.live_text import as_is
 from flyback.engine.log import RunState, SubRun
@@ -270,7 +270,7 @@ class WorkingNode:
         async def use(_key: str) -> str:
             return await work()
 
-        call = CallAsked(name, None, arguments)
+        call = CallAsked.of(name, None, arguments)
         return await self._use(call, use, _text, asks=self._terms.asks_before(call))
 
     def ask_before(self, terms: Terms) -> None:
@@ -311,10 +311,20 @@ class WorkingNode:
         async def work(key: str) -> WebAnswer:
             return await self._engine.egress.fetch(web_record.with_key(request, key))
 
-        return await self._calls.use("http", web_record.of_request(request), work, web_record.of_answer)
+        call = CallAsked.of(HTTP, None, web_record.whole(request), unshown=web_record.unshown(request))
+        asks = self._terms.asks_before(call)
+        return await self._use(call, work, web_record.of_answer, asks=asks, record=web_record.of_request(request))
 
-    async def run_code(self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str]) -> CodeResult:
-        return await self._engine.sandbox.run(source, inputs, outputs)
+    async def run_code(
+        self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str], *, asks: bool = False
+    ) -> CodeResult:
+        async def run(_key: str = "") -> CodeResult:
+            return await self._engine.sandbox.run(source, inputs, outputs)
+
+        if not asks:
+            return await run()
+        call = CallAsked.of(CODE, None, {"source": source, "inputs": dict(inputs)})
+        return await self._use(call, run, _ran, asks=True)
 
     async def use_tool(self, server: str, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         owner_id, tools = self._state.owner_id, self._engine.tools
@@ -322,7 +332,7 @@ class WorkingNode:
         async def use(key: str) -> ToolAnswer:
             return await tools.call(server, tool, arguments, owner_id=owner_id, key=key)
 
-        call = CallAsked(tool, server, arguments)
+        call = CallAsked.of(tool, server, arguments)
         asks = self._terms.asks_before(call) or await tools.asks_before(server, tool, owner_id=owner_id)
         return await self._use(call, use, _shown, asks=asks)
 
@@ -333,8 +343,10 @@ class WorkingNode:
         shown: Callable[[T], JsonValue],
         *,
         asks: bool,
+        record: JsonValue = None,
     ) -> T:
-        """Make a tool call: where a person is asked before it, only with what the person approved.
+        """Make a call: where a person is asked before it, only with what the person approved. `record` is what of it
+        goes on record, where that is not its arguments.
 
         Raises:
             PersonNeededError: nobody has said yet whether this very call may be made.
@@ -350,7 +362,7 @@ class WorkingNode:
                 approval.refuse()
             return await work(key)
 
-        return await self._calls.use(call.name, dict(call.arguments), use, shown)
+        return await self._calls.use(call.name, dict(call.arguments) if record is None else record, use, shown)
 
     def _filled_text(self, text: str) -> JsonValue:
         if "{{" not in text:
@@ -390,6 +402,10 @@ class WorkingNode:
 
 def _text(text: str) -> JsonValue:
     return {"text": text}
+
+
+def _ran(ran: CodeResult) -> JsonValue:
+    return {"values": dict(ran.values), "printed": ran.printed}
 
 
 def _shown(answer: ToolAnswer) -> JsonValue:

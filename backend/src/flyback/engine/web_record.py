@@ -32,14 +32,20 @@ def with_key(request: WebRequest, key: str) -> WebRequest:
 
 
 def of_request(request: WebRequest) -> JsonValue:
-    shown: dict[str, JsonValue] = {
-        "method": request.method,
-        "url": _shown_url(request.url),
-        "headers": _shown_headers(request.headers),
-    }
-    if request.body is not None:
-        shown["body"] = _shown_body(request.body)
-    return shown
+    body: dict[str, JsonValue] = {} if request.body is None else {"body": _shown_body(request.body)}
+    return {**_head(request), **body}
+
+
+def whole(request: WebRequest) -> dict[str, JsonValue]:
+    """Return what a person is shown who is to allow the request: nothing of it cut, secrets masked."""
+    body: dict[str, JsonValue] = {} if request.body is None else {"body": request.body.decode("utf-8", "replace")}
+    return {**_head(request), **body}
+
+
+def unshown(request: WebRequest) -> JsonValue:
+    """Return what `whole` masks or cannot show: for a hash, and not to be kept."""
+    headers: list[JsonValue] = [[name, value] for name, value in request.headers]
+    return [request.url, headers, None if request.body is None else request.body.hex()]
 
 
 def of_answer(answer: WebAnswer) -> JsonValue:
@@ -48,6 +54,14 @@ def of_answer(answer: WebAnswer) -> JsonValue:
         "url": _shown_url(answer.url),
         "headers": _shown_headers(answer.headers),
         "body": _shown_body(answer.body),
+    }
+
+
+def _head(request: WebRequest) -> dict[str, JsonValue]:
+    return {
+        "method": request.method,
+        "url": _shown_url(request.url),
+        "headers": _shown_headers(request.headers),
     }
 
 

@@ -79,6 +79,9 @@ function fieldOf(name: string, schema: Schema, definitions: Schema, required: re
   }
 }
 
+/** Whether a person is asked before the node works: below what it will do. */
+const ASKS_FIRST = 'approval'
+
 export function formOf(type: NodeType, language: string): NodeForm {
   const definitions = isSchema(type.configSchema['$defs']) ? type.configSchema['$defs'] : {}
   const required = Array.isArray(type.configSchema['required']) ? type.configSchema['required'] : []
@@ -92,6 +95,7 @@ export function formOf(type: NodeType, language: string): NodeForm {
     else if (schema['x-advanced'] === true) advanced.push(field)
     else main.push(field)
   }
+  main.sort((one, other) => Number(one.name === ASKS_FIRST) - Number(other.name === ASKS_FIRST))
   return type.runs ? { main, advanced, failure } : { main: main.filter(field => field.name === 'text'), advanced: [], failure: [] }
 }
 

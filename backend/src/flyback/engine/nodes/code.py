@@ -14,8 +14,9 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from flyback.domain.errors import CodeError
 from flyback.engine.given import named_values, texts_in
-from flyback.engine.nodes.base import Data, NodeConfig, NodeType, form
+from flyback.engine.nodes.base import Data, NodeType, form
 from flyback.engine.nodes.context import NodeContext
+from flyback.engine.nodes.person import ApprovedConfig
 from flyback.engine.ports import CodeResult
 
 RESULT = "result"
@@ -23,7 +24,7 @@ RESULT = "result"
 _PRINTED_CHARACTERS = 16_384
 
 
-class CodeConfig(NodeConfig):
+class CodeConfig(ApprovedConfig):
     source: str = Field(
         default="",
         description="Python. Inputs are variables in it; outputs are the variables that it sets.",
@@ -58,11 +59,14 @@ class CodeNode(
         """Return the declared outputs, else `{"result": …}`.
 
         Raises:
+            PersonNeededError: a person is asked whether it may run.
+            ToolDeniedError, AnswerTimeoutError: it may not, or nobody said so in time.
             NodeError: what `Sandbox.run` raises; CodeError where a declared output is missing.
         """
+        config.settle(ctx)
         inputs = {name: ctx.filled(value) for name, value in named_values(config.inputs).items()}
         declared = [output.name for output in config.outputs or ()]
-        ran = await ctx.run_code(config.source, inputs, declared or [RESULT])
+        ran = await ctx.run_code(config.source, inputs, declared or [RESULT], asks=config.approval)
         if ran.printed:
             ctx.note("printed", ran.printed[:_PRINTED_CHARACTERS])
         return _declared(declared, ran) if declared else {RESULT: ran.values.get(RESULT, ran.printed)}

@@ -230,11 +230,25 @@ class NodeContext(Protocol):
 
     async def fetch(self, request: WebRequest) -> WebAnswer:
         """Make one HTTP call under the rules for calls to the outside, recorded as a tool call; what is not GET carries
-        the call's key. Raises what `Egress.fetch` raises."""
+        the call's key. A person is asked before it where the node says so.
+
+        Raises:
+            PersonNeededError: the work goes on when there is an answer. It is to be let through.
+            ToolDeniedError: the person does not want it.
+            NodeError: what `Egress.fetch` raises.
+        """
         ...
 
-    async def run_code(self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str]) -> CodeResult:
-        """Run a program in the sandbox. Raises what `Sandbox.run` raises."""
+    async def run_code(
+        self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str], *, asks: bool = False
+    ) -> CodeResult:
+        """Run a program in the sandbox; `asks`: a person is asked before it, and it is recorded as a tool call.
+
+        Raises:
+            PersonNeededError: the work goes on when there is an answer. It is to be let through.
+            ToolDeniedError: the person does not want it.
+            NodeError: what `Sandbox.run` raises.
+        """
         ...
 
     async def use_tool(self, server: str, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:

@@ -21,8 +21,9 @@ from flyback.domain.errors import BadJsonError, ConfigInvalidError, HttpStatusEr
 from flyback.domain.json_value import dumps, loads_mended
 from flyback.domain.template import as_text
 from flyback.engine.given import named_values, texts_in
-from flyback.engine.nodes.base import Data, NodeConfig, NodeType, form
+from flyback.engine.nodes.base import Data, NodeType, form
 from flyback.engine.nodes.context import NodeContext
+from flyback.engine.nodes.person import ApprovedConfig
 from flyback.engine.ports import Header, WebAnswer, WebRequest
 
 _REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
@@ -47,7 +48,7 @@ class HttpAuth(BaseModel):
     password: str = Field(default="", json_schema_extra=form("Password", "密码", editor="template"))
 
 
-class HttpConfig(NodeConfig):
+class HttpConfig(ApprovedConfig):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] = Field(
         default="GET",
         description="What the call does.",
@@ -113,8 +114,11 @@ class HttpNode(
         A body that is no text is given in base64, and `meta.bodyEncoding` says so.
 
         Raises:
+            PersonNeededError: a person is asked whether it may be made.
+            ToolDeniedError, AnswerTimeoutError: it may not, or nobody said so in time.
             NodeError: what `Egress.fetch` raises; HttpStatusError where statuses are failures.
         """
+        config.settle(ctx)
         answer = await ctx.fetch(_request(config, ctx))
         if config.fail_on_status and answer.status >= 400:
             raise _status_failure(config.method, answer)

@@ -7,8 +7,10 @@ from typing import Literal
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from flyback.engine.approval import Terms
+from flyback.engine.approval import ALL, Terms
+from flyback.engine.forms import nobody_answered
 from flyback.engine.nodes.base import NodeConfig, form
+from flyback.engine.nodes.context import NodeContext
 
 
 class WaitingConfig(NodeConfig):
@@ -23,6 +25,29 @@ class WaitingConfig(NodeConfig):
             "Wait", "等待（秒）", help_zh="等待用户回答的时限（秒）；为空则一直等待。", advanced=True
         ),
     )
+
+
+class ApprovedConfig(WaitingConfig):
+    """A node that makes one call, before which a person may be asked."""
+
+    approval: bool = Field(
+        default=False,
+        description="Ask a person each time before it runs, and show exactly what it will do.",
+        json_schema_extra=form(
+            "Ask before it runs", "运行前需批准", help_zh="每次运行前询问用户，并完整展示将要执行的内容。"
+        ),
+    )
+
+    def settle(self, ctx: NodeContext) -> None:
+        """Say whether a person is asked before the call.
+
+        Raises:
+            AnswerTimeoutError: one was asked, and nobody answered in time.
+        """
+        resumed = ctx.resumed
+        if resumed is not None and resumed.approval is not None and resumed.approval.verdict == "expired":
+            raise nobody_answered(ctx.node)
+        ctx.ask_before(Terms([ALL] if self.approval else (), self.timeout, "fail"))
 
 
 class AskingConfig(WaitingConfig):

@@ -9,15 +9,13 @@ from pydantic import Field, JsonValue
 
 from flyback.domain.errors import BadJsonError, ConfigInvalidError
 from flyback.domain.json_value import loads_mended
-from flyback.engine.approval import ALL, Terms
-from flyback.engine.forms import nobody_answered
 from flyback.engine.given import texts_in
 from flyback.engine.nodes.base import Data, NodeType, form
 from flyback.engine.nodes.context import NodeContext
-from flyback.engine.nodes.person import WaitingConfig
+from flyback.engine.nodes.person import ApprovedConfig
 
 
-class ToolConfig(WaitingConfig):
+class ToolConfig(ApprovedConfig):
     server: str = Field(
         min_length=1,
         description="The name of an MCP server.",
@@ -32,14 +30,6 @@ class ToolConfig(WaitingConfig):
         default_factory=dict[str, JsonValue],
         description="A JSON object; may name variables. A text that is one reference becomes its value.",
         json_schema_extra=form("Arguments", "参数", editor="json", help_zh="JSON 对象，可引用变量。"),
-    )
-
-    approval: bool = Field(
-        default=False,
-        description="Ask a person each time before it runs. Its server may want that too.",
-        json_schema_extra=form(
-            "Ask before it runs", "运行前需批准", help_zh="每次运行前询问用户；服务器也可如此要求。"
-        ),
     )
 
 
@@ -60,10 +50,7 @@ class ToolNode(
             ToolDeniedError, AnswerTimeoutError: it may not, or nobody said so in time.
             NodeError: what `Tools.call` raises; the tool's own failure is a ToolFailedError.
         """
-        resumed = ctx.resumed
-        if resumed is not None and resumed.approval is not None and resumed.approval.verdict == "expired":
-            raise nobody_answered(ctx.node)
-        ctx.ask_before(Terms([ALL] if config.approval else (), config.timeout, "fail"))
+        config.settle(ctx)
         arguments = ctx.filled(_written(config.arguments))
         if not isinstance(arguments, dict):
             raise ConfigInvalidError(
