@@ -21,6 +21,9 @@ from flyback.storage import tables as t
 from flyback.storage.encode import Encoder, options_json
 from flyback.storage.ledger.sharing import Fork, share
 
+_INSERT_RUN = sa.insert(t.workflow_runs).returning(t.workflow_runs.c.id)
+_INSERT_EVENT = sa.insert(t.workflow_run_events)
+
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
@@ -54,32 +57,31 @@ def accept(conn: sa.Connection, run: NewRun, *, worker_id: str, now: datetime, r
     inside = run.inside
     parent_run_id = run.parent_run_id if inside is None else inside.parent_run_id
     row_id: int = conn.execute(
-        sa.insert(t.workflow_runs)
-        .values(
-            run_uuid=run.run_id,
-            owner_id=run.owner_id,
-            workflow_id=run.workflow_id,
-            workflow_name=mend_text(run.workflow_name),
-            version=run.version,
-            mode=run.mode.value,
-            status=RunStatus.PENDING.value,
-            graph_data=json_value.dumps(run.graph.document),
-            inputs_json=json_value.dumps(dict(run.inputs)),
-            options_json=options_json(run.options),
-            warnings_json=json_value.dumps(list(run.warnings)) if run.warnings else None,
-            visit_count=0 if run.mode is Mode.AGENTIC else None,
-            parent_run_id=parent_run_id,
-            root_run_id=inside.root_run_id if inside else None,
-            parent_node_id=inside.node_id if inside else None,
-            parent_visit_uuid=inside.visit_id if inside else None,
-            item_index=inside.index if inside else None,
-            item_count=inside.count if inside else None,
-            forked_from_visit=run.fork.visit_id if run.fork is not None else None,
-            worker_id=worker_id,
-            last_event=1,
-            created_at=created_at,
-        )
-        .returning(t.workflow_runs.c.id)
+        _INSERT_RUN,
+        {
+            "run_uuid": run.run_id,
+            "owner_id": run.owner_id,
+            "workflow_id": run.workflow_id,
+            "workflow_name": mend_text(run.workflow_name),
+            "version": run.version,
+            "mode": run.mode.value,
+            "status": RunStatus.PENDING.value,
+            "graph_data": json_value.dumps(run.graph.document),
+            "inputs_json": json_value.dumps(dict(run.inputs)),
+            "options_json": options_json(run.options),
+            "warnings_json": json_value.dumps(list(run.warnings)) if run.warnings else None,
+            "visit_count": 0 if run.mode is Mode.AGENTIC else None,
+            "parent_run_id": parent_run_id,
+            "root_run_id": inside.root_run_id if inside else None,
+            "parent_node_id": inside.node_id if inside else None,
+            "parent_visit_uuid": inside.visit_id if inside else None,
+            "item_index": inside.index if inside else None,
+            "item_count": inside.count if inside else None,
+            "forked_from_visit": run.fork.visit_id if run.fork is not None else None,
+            "worker_id": worker_id,
+            "last_event": 1,
+            "created_at": created_at,
+        },
     ).scalar_one()
     begun = run_started(
         workflow_id=run.workflow_id,
@@ -91,13 +93,14 @@ def accept(conn: sa.Connection, run: NewRun, *, worker_id: str, now: datetime, r
         forked_from_visit=run.fork.visit_id if run.fork is not None else None,
     )
     conn.execute(
-        sa.insert(t.workflow_run_events).values(
-            run_id=row_id,
-            seq=1,
-            type=begun.type.value,
-            data_json=Encoder().event(begun.data),
-            created_at=created_at,
-        )
+        _INSERT_EVENT,
+        {
+            "run_id": row_id,
+            "seq": 1,
+            "type": begun.type.value,
+            "data_json": Encoder().event(begun.data),
+            "created_at": created_at,
+        },
     )
     if run.fork is not None:
         share(conn, row_id, run.fork, created_at=created_at)

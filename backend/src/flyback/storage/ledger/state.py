@@ -30,16 +30,19 @@ from flyback.storage.ledger.rows import JOURNAL
 from flyback.storage.ledger.waits import as_they_are
 from flyback.storage.row_values import NodeRow, PauseRow, VisitRow, read_node, read_pause, read_visit
 
+_RUN = sa.select(t.workflow_runs).where(t.workflow_runs.c.run_uuid == sa.bindparam("wanted"))
+
 
 def read_state(conn: sa.Connection, run_id: RunId, epoch: int) -> RunState | None:
     """Read a run for the driver of this epoch; None where it is not the driver's any more. Raises DamagedError."""
-    run = conn.execute(sa.select(t.workflow_runs).where(t.workflow_runs.c.run_uuid == run_id)).one_or_none()
+    run = conn.execute(_RUN, {"wanted": run_id}).one_or_none()
     if run is None or run.epoch != epoch or run.status != RunStatus.RUNNING:
         return None
     inputs = read_object(run.inputs_json, "the run's inputs")
-    visits = read_visits(conn, run.id, Workspace.of_inputs(inputs)) if run.mode == Mode.AGENTIC else ()
-    nodes = read_nodes(conn, run.id) if run.mode == Mode.DAG else dict[NodeId, NodeRecord]()
-    counts = _call_counts(conn, run.id)
+    has_rows = run.step > 0 or run.forked_from_visit is not None  # of a run that is new there is nothing else to read
+    visits = read_visits(conn, run.id, Workspace.of_inputs(inputs)) if has_rows and run.mode == Mode.AGENTIC else ()
+    nodes = read_nodes(conn, run.id) if has_rows and run.mode == Mode.DAG else dict[NodeId, NodeRecord]()
+    counts = _call_counts(conn, run.id) if has_rows else []
     waits = any(step.status is StepStatus.PAUSED for step in (*visits, *nodes.values()))
     return RunState(
         run_id=run_id,
@@ -51,7 +54,7 @@ def read_state(conn: sa.Connection, run_id: RunId, epoch: int) -> RunState | Non
         options=read_options(run.options_json),
         epoch=run.epoch,
         step=run.step,
-        usage=_usage(conn, run_id, run.usage_json),
+        usage=_usage(conn, run_id, run.usage_json) if has_rows else RunUsage(),
         visits=visits,
         nodes=nodes,
         call_counts=[
