@@ -48,6 +48,12 @@ def _named_blobs(table: str) -> Index:
     return Index(f"ix_{table}_output_blob", "output_blob", sqlite_where=some, postgresql_where=some)
 
 
+def _listed_runs() -> Index:
+    """For the pages of somebody's runs and their number: those inside others are not listed."""
+    listed = text("root_run_id IS NULL")
+    return Index("ix_workflow_runs_listed", "owner_id", "id", sqlite_where=listed, postgresql_where=listed)
+
+
 workflows = Table(
     "workflows",
     metadata,
@@ -135,7 +141,7 @@ workflow_runs = Table(
     Column("created_at", Text, nullable=False),
     Column("started_at", Text),
     Column("finished_at", Text),
-    Index(None, "owner_id", "id"),
+    _listed_runs(),
     Index(None, "workflow_id", "id"),
     Index(None, "status"),
     Index(None, "parent_run_id"),

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from flyback.domain.errors import DatabaseNewerError
 
-_STEPS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+_STEPS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 HEAD = _STEPS[-1]
 _LOCK = 7_237_401
 """Of PostgreSQL's advisory locks, ours: two processes that start at once migrate one after the other."""
