@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
+import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,6 +111,33 @@ async def test_given_a_caller_that_gives_up_when_its_write_was_handed_over_then_
         await asyncio.wait([task])
         await database.write(_add("b"))
         assert await _names(database) == {"a", "b"}
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+async def test_given_work_whose_caller_gave_up_when_the_database_is_closed_then_no_connection_is_left_open(
+    tmp_path: Path, kind: str
+) -> None:
+    gc.collect()
+    database = await Database.open(new_url("postgresql", tmp_path))
+    at_work, may_end = threading.Event(), threading.Event()
+
+    def work(conn: sa.Connection) -> None:
+        conn.exec_driver_sql("SELECT 1")
+        at_work.set()
+        may_end.wait(30)
+
+    # given a thread that is still at work
+    caller = asyncio.create_task(database.read(work) if kind == "read" else database.write(work))
+    await asyncio.to_thread(at_work.wait, 30)
+    caller.cancel()
+    # when the database is closed meanwhile
+    threading.Timer(0.1, may_end.set).start()
+    with warnings.catch_warnings(record=True) as left_open:
+        warnings.simplefilter("always")
+        await database.close()
+        gc.collect()
+    # then the driver has nothing to warn of
+    assert [str(one.message) for one in left_open] == []
 
 
 async def test_given_another_process_that_holds_the_lock_when_it_lets_go_then_what_must_be_stored_is_stored(

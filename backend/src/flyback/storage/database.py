@@ -230,10 +230,11 @@ class Database:
             await parts.pool.close()
         if parts.writer is not None:
             await asyncio.get_running_loop().run_in_executor(parts.readers, parts.writer.close)
-        if parts.write_engine is not None:
-            parts.write_engine.dispose()
+        # A connection that a thread still works on is given back, and only then closed with the others.
         parts.readers.shutdown(wait=True)
         parts.read_engine.dispose()
+        if parts.write_engine is not None:
+            parts.write_engine.dispose()
 
     @contextmanager
     def naming_trouble(self) -> Generator[None]:
