@@ -71,6 +71,19 @@ async def test_what_waits_stands_in_the_inbox_with_everything_that_is_asked(door
     assert [question["id"] for question in pause["questions"]] == ["remark"]
 
 
+@pytest.mark.parametrize("mode", ["DAG", "AGENTIC"])
+async def test_the_inbox_says_by_name_which_node_of_which_workflow_asks(door: Door, mode: str) -> None:
+    body = _body(1)
+    workflow = body["workflow"]
+    workflow["mode"], workflow["name"] = mode, "Invoices"
+    workflow["script"] = [{"for": {"role": "planner"}, "replies": [{"next": "form0", "reason": "-"}]}]
+    workflow["graphData"]["nodes"][1]["data"] = {**_FORM, "label": "Look it over"}
+    run = (await door.key.post("/api/runs?wait=true", json=body)).json()
+    (pause,) = (await door.key.get("/api/pauses?status=open")).json()["items"]
+    assert (pause["workflowName"], pause["nodeLabel"], pause["nodeId"]) == ("Invoices", "Look it over", "form0")
+    assert run["pauses"] == [pause]
+
+
 async def test_an_answer_goes_on_with_the_run_and_the_same_again_is_as_good_as_once(door: Door) -> None:
     run = await _asking(door)
     path = f"/api/pauses/{run['pauses'][0]['pauseId']}/answer"

@@ -2487,8 +2487,15 @@ export interface components {
             rootRunId: string | null;
             /** Workflowid */
             workflowId: string | null;
+            /**
+             * Workflowname
+             * @description As it was called when the run began.
+             */
+            workflowName: string;
             /** Nodeid */
             nodeId: string;
+            /** Nodelabel */
+            nodeLabel: string;
             /** Visitid */
             visitId: string | null;
             /**

@@ -1,13 +1,24 @@
 /** The questions of the inbox, and the one that is looked at: it stays in view also when it leaves the list. */
 import { computed, ref, shallowRef, watch, type Ref } from 'vue'
 import { api, ok } from '@/api/client'
+import { toApiError } from '@/api/errors'
 import type { Pause } from '@/api/types'
 import { usePolling } from '@/ui/usePolling'
 
 export const FILTERS = ['open', 'answered', 'expired'] as const
 export type Filter = typeof FILTERS[number]
 
-const list = async (status?: Filter) => (await ok(api.GET('/api/pauses', { params: { query: status ? { status } : {} } }))).items
+const list = async (status: Filter) => (await ok(api.GET('/api/pauses', { params: { query: { status } } }))).items
+
+/** One question, whatever became of it; undefined where it is not there any more. */
+async function one(pauseId: string): Promise<Pause | undefined> {
+  try {
+    return await ok(api.GET('/api/pauses/{pause_id}', { params: { path: { pause_id: pauseId } } }))
+  } catch (failure) {
+    if (toApiError(failure).status === 404) return undefined
+    throw failure
+  }
+}
 
 export function useInbox(pauseId: Readonly<Ref<string | undefined>>) {
   const filter = ref<Filter>('open')
@@ -27,7 +38,7 @@ export function useInbox(pauseId: Readonly<Ref<string | undefined>>) {
     if (id === undefined) return
     const listed = pauses.value?.find(pause => pause.pauseId === id)
     if (!listed && held.value?.pauseId === id && held.value.status !== 'OPEN') return
-    const found = listed ?? (await list()).find(pause => pause.pauseId === id)
+    const found = listed ?? await one(id)
     if (pauseId.value !== undefined && pauseId.value !== id) return
     if (found) held.value = found
     gone.value = found === undefined

@@ -244,7 +244,9 @@ class Pause(Answer):
     run_id: str
     root_run_id: str | None = Field(description="Where the run is a sub-run: the run that it is driven in.")
     workflow_id: str | None
+    workflow_name: str = Field(description="As it was called when the run began.")
     node_id: str
+    node_label: str
     visit_id: str | None
     kind: Literal["question", "approval", "form"]
     status: Literal["OPEN", "ANSWERED", "EXPIRED", "CANCELLED"]

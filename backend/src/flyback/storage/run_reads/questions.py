@@ -8,7 +8,7 @@ from flyback.domain.errors import NotFoundError
 from flyback.domain.json_value import loads
 from flyback.domain.wire import Wire
 from flyback.storage.run_reads.rows import FoundRun, Row, json_of
-from flyback.storage.tables import workflow_pauses, workflow_runs
+from flyback.storage.tables import workflow_pauses, workflow_run_nodes, workflow_run_visits, workflow_runs
 
 
 def pauses(conn: sa.Connection, run: FoundRun) -> list[Wire]:
@@ -37,12 +37,15 @@ def pause(conn: sa.Connection, owner_id: str, pause_id: str) -> Wire:
 
 
 def _asked() -> sa.Select[tuple[object, ...]]:
-    """Every question to a person, with the run that it belongs to."""
-    runs = workflow_runs.c
+    """Every question to a person, with the run that it belongs to and the name of the node that asks."""
+    runs, asked, visits, nodes = workflow_runs.c, workflow_pauses.c, workflow_run_visits.c, workflow_run_nodes.c
+    label = sa.func.coalesce(visits.node_label, nodes.node_label, asked.node_id).label("node_label")
     return (
-        sa.select(workflow_pauses, runs.run_uuid, runs.root_run_id, runs.workflow_id)
-        .join(workflow_runs, runs.id == workflow_pauses.c.run_id)
-        .where(workflow_pauses.c.kind != "subRun")
+        sa.select(workflow_pauses, runs.run_uuid, runs.root_run_id, runs.workflow_id, runs.workflow_name, label)
+        .join(workflow_runs, runs.id == asked.run_id)
+        .outerjoin(workflow_run_visits, sa.and_(visits.run_id == asked.run_id, visits.visit_uuid == asked.visit_uuid))
+        .outerjoin(workflow_run_nodes, sa.and_(nodes.run_id == asked.run_id, nodes.node_id == asked.node_id))
+        .where(asked.kind != "subRun")
     )
 
 
@@ -62,7 +65,9 @@ def _pause_on_wire(row: Row) -> Wire:
         "runId": row["run_uuid"],
         "rootRunId": row["root_run_id"],
         "workflowId": row["workflow_id"],
+        "workflowName": row["workflow_name"],
         "nodeId": row["node_id"],
+        "nodeLabel": row["node_label"],
         "visitId": row["visit_uuid"],
         "kind": row["kind"],
         "status": row["status"],
