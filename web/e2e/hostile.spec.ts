@@ -9,7 +9,7 @@ const HOSTILE = [
   '<script>window.pwned = 1</script>',
   '<img src=x onerror="window.pwned = 2"><svg onload="window.pwned = 3"></svg><iframe src="https://evil.example/frame"></iframe>',
   '![pixel](https://evil.example/pixel.png) ![inline](data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+)',
-  '[press](javascript:window.pwned=4) [also](JaVaScRiPt&colon;window.pwned=5) [file](file:///etc/passwd) [fine](https://example.org/)',
+  '[press](javascript:window.pwned=4) [also](JaVaScRiPt&colon;window.pwned=5) [file](file:///etc/passwd) [data](data:text/html,<script>window.pwned=8</script>) [vb](vbscript:msgbox) [fine](https://example.org/)',
   '<style>body { display: none }</style><link rel="stylesheet" href="https://evil.example/a.css"><base href="https://evil.example/">',
   '```html\n<script>window.pwned = 6</script>', '**unclosed *markdown [broken](', '<a href="https://evil.example" onclick="window.pwned = 7">a</a>',
   '<form action="https://evil.example"><button>send</button></form>', '{{constructor.constructor("window.pwned = 8")()}}',
