@@ -223,6 +223,25 @@ async def test_a_fork_may_have_another_planner_and_another_version(door: Door) -
     assert [one["runId"] for one in listed] == [fork["runId"], origin["runId"]]
 
 
+async def test_a_fork_on_another_version_warns_of_the_models_there_that_a_cost_budget_cannot_count(door: Door) -> None:
+    script = [{"for": {"node": "draft"}, "replies": [{"text": "unpriced"}]}]
+    made = await door.key.post("/api/models", json={"provider": "scripted", "script": script, "name": "free"})
+    assert made.status_code == 201, made.text
+    workflow = await make(door, **_document(budget={"cost": 1}))
+    run = f"/api/workflows/{workflow['id']}/run?wait=true"
+    origin = (await door.key.post(run, json={"inputs": {"topic": "tides"}, "model": "scripted"})).json()
+    changed = _document(budget={"cost": 1})
+    changed["graphData"]["nodes"][1]["data"]["model"] = "free"
+    await door.key.put(f"/api/workflows/{workflow['id']}", json={**changed, "revision": workflow["revision"]})
+    await door.key.post(f"/api/workflows/{workflow['id']}/versions", json={})
+    fork = await _fork(door, origin, 2, version=1, next="out")
+
+    def told(run: Mapping[str, Any]) -> list[bool]:
+        return ["'free'" in one["message"] for one in run["warnings"] if one["field"] == "budget.cost"]
+
+    assert (True in told(origin), True in told(fork)) == (False, True)
+
+
 async def test_the_forks_of_a_run_can_be_listed(door: Door) -> None:
     origin = await _origin(door)
     forks = [await _fork(door, origin, 2, next="out"), await _fork(door, origin, 1, next="out")]

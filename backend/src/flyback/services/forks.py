@@ -8,6 +8,7 @@ though: a run has at most so many, whoever made them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
@@ -26,7 +27,7 @@ from flyback.engine.log import Forced, RunOptions
 from flyback.engine.ports import Ids, ModelCatalog
 from flyback.services.acceptance import Acceptance, Accepted
 from flyback.services.actor import Actor
-from flyback.services.runs import MAX_VISITS, VersionChoice, document_of_version, fault_on_wire
+from flyback.services.runs import MAX_VISITS, VersionChoice, document_of_version, fault_on_wire, without_price
 from flyback.services.settings import read_settings
 from flyback.storage import run_reads
 from flyback.storage.database import Database
@@ -89,7 +90,7 @@ class Forks:
         origin = await self._database.read(lambda conn: _origin(conn, actor, run_id, wish))
         if wish.planner_model is not None:
             await self._check_model(actor, wish.planner_model)
-        return await self._acceptance.accept(actor, self._new_run(actor, origin, wish), key)
+        return await self._acceptance.accept(actor, await self._new_run(actor, origin, wish), key)
 
     async def _check_model(self, actor: Actor, name: str) -> None:
         try:
@@ -97,9 +98,15 @@ class Forks:
         except ModelUnknownError as error:
             raise InvalidError(error.message, field="plannerModelId", fix=error.fix) from error
 
-    def _new_run(self, actor: Actor, origin: _Origin, wish: ForkWish) -> NewRun:
+    async def _new_run(self, actor: Actor, origin: _Origin, wish: ForkWish) -> NewRun:
         row, last, options = origin.run.row, origin.last, origin.options
         graph, warnings = checked_graph(origin.document, Mode.AGENTIC, script=options.script)
+        planner = wish.planner_model or options.planner_model
+        if options.budget.cost is not None:
+            # The default model was there when the other run was accepted; where it has gone, the fork meets that itself.
+            with suppress(ModelUnknownError):
+                default = await self._models.find(options.default_model, owner_id=actor.owner_id)
+                warnings = [*warnings, *await without_price(self._models, actor, graph, planner, default)]
         _check_place(graph, last, wish, max_visits=options.max_visits)
         writers = _writers_after(origin)
         edits = read_edits(graph, writers, wish.variables)
@@ -113,9 +120,7 @@ class Forks:
             mode=Mode.AGENTIC,
             graph=graph,
             inputs=run_reads.run_inputs(origin.run),
-            options=replace(
-                options, planner_model=wish.planner_model or options.planner_model, forced=forced, above=()
-            ),
+            options=replace(options, planner_model=planner, forced=forced, above=()),
             warnings=[fault_on_wire(warning) for warning in warnings],
             parent_run_id=origin.run.run_id,
             fork=Fork(

@@ -202,7 +202,7 @@ class Runs:
         model = await self._default_model(actor, document, wish, settings)
         budget = document.budget.tightest(wish.budget)
         if budget.cost is not None:
-            warnings = [*warnings, *await self._without_price(actor, graph, document.planner_model_id, model)]
+            warnings = [*warnings, *await without_price(self._models, actor, graph, document.planner_model_id, model)]
         return NewRun(
             run_id=RunId(self._ids.new()),
             owner_id=actor.owner_id,
@@ -224,19 +224,6 @@ class Runs:
             warnings=[fault_on_wire(warning) for warning in (*warnings, *inputs.warnings, *queued.warnings)],
         )
 
-    async def _without_price(
-        self, actor: Actor, graph: Graph, planner: str | None, default: ChatModel
-    ) -> Sequence[Fault]:
-        """Warn of each model that this run may ask and whose calls no budget of cost can count."""
-        named = [planner, *(node.data.get("model") for node in graph.nodes.values())]
-        models = {default.name: default}
-        for name in dict.fromkeys(name for name in named if isinstance(name, str) and name):
-            # One that cannot be used is told of where the run meets it.
-            with suppress(ModelUnknownError, ConfigInvalidError):
-                model = await self._models.find(name, owner_id=actor.owner_id)
-                models[model.name] = model
-        return [_no_price(model) for model in models.values() if not model.has_price]
-
     async def _default_model(
         self, actor: Actor, document: WorkflowDocument, wish: RunWish, settings: SettingsValues
     ) -> ChatModel:
@@ -245,6 +232,20 @@ class Runs:
             return await self._models.find(name, owner_id=actor.owner_id)
         except ModelUnknownError as error:
             raise InvalidError(error.message, field="model", fix=error.fix) from error
+
+
+async def without_price(
+    models: ModelCatalog, actor: Actor, graph: Graph, planner: str | None, default: ChatModel
+) -> Sequence[Fault]:
+    """Warn of each model that a run may ask and whose calls no budget of cost can count."""
+    named = [planner, *(node.data.get("model") for node in graph.nodes.values())]
+    found = {default.name: default}
+    for name in dict.fromkeys(name for name in named if isinstance(name, str) and name):
+        # One that cannot be used is told of where the run meets it.
+        with suppress(ModelUnknownError, ConfigInvalidError):
+            model = await models.find(name, owner_id=actor.owner_id)
+            found[model.name] = model
+    return [_no_price(model) for model in found.values() if not model.has_price]
 
 
 def default_model(document: WorkflowDocument, settings: SettingsValues, *, embedded_is_ready: bool) -> str:
