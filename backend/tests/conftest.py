@@ -10,7 +10,7 @@ from kit.golden import add_option, golden
 __all__ = ["golden"]
 
 settings.register_profile("flyback", max_examples=60, deadline=None, database=None, print_blob=True)
-settings.register_profile("long", settings.get_profile("flyback"), max_examples=20_000)
+settings.register_profile("long", settings.get_profile("flyback"), max_examples=10_000)
 settings.load_profile("flyback")
 
 

@@ -16,6 +16,7 @@ from flyback.providers.skill_text import fields_of, read_skill, tools_of
 from kit.fuzz import fed_with, seeds
 from kit.golden import Golden
 
+pytestmark = pytest.mark.timeout(3_600)  # the long search
 CORPUS = seeds("skills")
 
 
@@ -60,9 +61,9 @@ _BITS = [b"---\n", b"\n", b"\r\n", b": ", b"- ", b"\t", b"'", b'"', b"|\n", b"&a
 @fed_with("skills", _BITS)
 def test_what_is_near_to_it_is_read_or_refused_with_a_reason(raw: bytes) -> None:
     text = read_skill(raw)
-    understood = json.dumps(_understood(raw))
+    json.dumps(_understood(raw))
     assert text.usable or text.problems
-    assert "\\ufeff---" not in understood
+    assert not text.source.startswith("\ufeff")
     assert read_skill(text.source.encode()).body == text.body or not text.usable
     # and no word of the instructions is lost
     assert text.source.rstrip("\n").endswith(text.body.rstrip("\n"))
