@@ -28,6 +28,7 @@ MCP_FILE_SETTING = "FLYBACK_MCP_FILE"
 
 @dataclass(frozen=True, slots=True)
 class Outside:
+    allowed: AllowList
     egress: HttpEgress
     operator_egress: HttpEgress
     """To the operator's MCP servers too, wherever they are."""
@@ -47,6 +48,7 @@ class Outside:
         servers = read_file(Path(environment.get(MCP_FILE_SETTING) or data / MCP_FILE), environment)
         redactor.learn(*secrets_of(servers))
         return cls(
+            allowed,
             HttpEgress(allowed, clock=clock),
             HttpEgress(allowed.and_origins(_urls(servers)), clock=clock),
             MontySandbox(is_on=_is_on(environment, CODE_SETTING, otherwise="on")),

@@ -23,7 +23,7 @@ from flyback.providers.agents.builtin import BuiltinRuntime
 from flyback.providers.agents.hermes.install import HermesInstall
 from flyback.providers.agents.hermes.runtime import HermesRuntime
 from flyback.providers.catalog import Catalog
-from flyback.providers.chat.http_model import ChatConnections
+from flyback.providers.chat.http_model import ChatConnections, model_guard
 from flyback.providers.embedded.host import EmbeddedHost
 from flyback.providers.embedded.model import EmbeddedModel
 from flyback.providers.embedded.model_file import checked_file
@@ -121,7 +121,7 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
         await database.close()
         raise
     journal = FileJournal(options.data / JOURNAL_FILE)
-    connections = ChatConnections(clock=clock, redactor=redactor)
+    connections = ChatConnections(clock=clock, redactor=redactor, guard=model_guard(outside.allowed))
     embedded = _embedded(options)
     host = EmbeddedHost(_finder(options), log_file=options.data / _HOST_LOG)
     entries = StoredEntries(database, box, redactor)

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from flyback.domain.errors import ModelRefusedError, ModelUnreadableError, NodeError
 from flyback.domain.model_entry import Prices
@@ -15,7 +16,9 @@ from flyback.domain.redaction import Redactor
 from flyback.domain.run import Usage
 from flyback.engine.estimate import estimate
 from flyback.engine.ports import ChatReply, ChatRequest, Clock, Decider
-from flyback.providers.chat.vendors import Endpoint, Protocol
+from flyback.providers.chat.vendors import VENDORS, Endpoint, Protocol
+from flyback.providers.egress.addresses import AllowList
+from flyback.providers.egress.guard import ModelGuard, Resolver, system_resolver
 from flyback.providers.faults import cut, unavailable
 from flyback.providers.limits import CallLimits
 from flyback.providers.price import priced
@@ -33,10 +36,13 @@ _FIX = "Check the model entry, and whether the provider speaks the protocol that
 class ChatConnections:
     """What all models behind HTTP share: connections, limits, time, and what must not be written anywhere."""
 
-    def __init__(self, *, clock: Clock, redactor: Redactor, limits: CallLimits | None = None) -> None:
+    def __init__(
+        self, *, clock: Clock, redactor: Redactor, limits: CallLimits | None = None, guard: ModelGuard | None = None
+    ) -> None:
         self.clock = clock
         self.redactor = redactor
         self.limits = limits or CallLimits()
+        self._guard = guard or model_guard(AllowList())
         self._pool: httpx2.AsyncBaseTransport | None = None
         self._loaded: set[Protocol] = set()
         self._opening = asyncio.Lock()
@@ -46,7 +52,7 @@ class ChatConnections:
         if self._pool is not None and protocol in self._loaded:
             return self._pool
         async with self._opening:
-            pool = await asyncio.to_thread(_load, protocol, self._pool)
+            pool = await asyncio.to_thread(_load, protocol, self._pool, self._guard)
             self._pool = pool
             self._loaded.add(protocol)
         return pool
@@ -57,11 +63,17 @@ class ChatConnections:
             await pool.aclose()
 
 
-def _load(protocol: Protocol, pool: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncBaseTransport:
+def model_guard(allowed: AllowList, resolver: Resolver = system_resolver) -> ModelGuard:
+    """Return what decides where models are called. The providers' own addresses are public."""
+    urls = [vendor.base_url for vendor in VENDORS.values() if vendor.base_url is not None and not vendor.local]
+    return ModelGuard(allowed, resolver, public_names=[urlsplit(url).hostname or "" for url in urls])
+
+
+def _load(protocol: Protocol, pool: httpx2.AsyncBaseTransport | None, guard: ModelGuard) -> httpx2.AsyncBaseTransport:
     from flyback.providers.chat import library
 
     library.load(protocol)
-    return pool or library.open_connections()
+    return pool or library.open_connections(guard)
 
 
 class HttpChatModel:

@@ -40,6 +40,8 @@ from flyback.domain.redaction import Redactor
 from flyback.engine.ports import ChatRequest, Message, ToolCall, ToolSpec
 from flyback.providers.chat.vendors import Endpoint, Protocol
 from flyback.providers.chat.wire import Call, CallTransport
+from flyback.providers.egress.guard import Guard
+from flyback.providers.egress.wire import CheckedConnections
 from flyback.providers.faults import fault_of_status, unavailable
 
 _COMPATIBLE = OpenAIModelProfile(
@@ -52,10 +54,9 @@ _NO_KEY = "none"
 """The libraries insist on a key; the transport takes it out again."""
 
 
-def open_connections() -> httpx2.AsyncBaseTransport:
+def open_connections(guard: Guard) -> httpx2.AsyncBaseTransport:
     """Make the pool that all calls share. Reads the machine's certificates."""
-    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=50)
-    return httpx2.AsyncHTTPTransport(limits=limits, trust_env=False)
+    return CheckedConnections(guard, most=1000, keepalive=50)
 
 
 def load(protocol: Protocol) -> None:

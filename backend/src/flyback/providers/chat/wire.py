@@ -13,7 +13,14 @@ from typing import TypeVar
 
 import httpx2
 
-from flyback.domain.errors import ModelRefusedError, ModelUnreadableError, NodeError, OutputTooLargeError
+from flyback.domain.errors import (
+    EgressRefusedError,
+    EgressUnavailableError,
+    ModelRefusedError,
+    ModelUnreadableError,
+    NodeError,
+    OutputTooLargeError,
+)
 from flyback.domain.redaction import Redactor
 from flyback.engine.ports import Clock
 from flyback.providers.chat.answers import as_stream, message_in, retry_after_seconds
@@ -84,12 +91,15 @@ class Call:
         if isinstance(error, httpx2.ConnectTimeout):
             return timed_out(self.model, f"no connection within {_CONNECT_SECONDS:g} s.")
         if isinstance(error, httpx2.ConnectError):
-            fix = "Check the base URL of the model entry, and that the server runs."
-            return unavailable(f"Model {self.model!r}: no connection ({said}).", fix=fix)
+            return self.not_connected(said)
         if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
             fix = "Check the base URL and the API key of the model entry."
             return ModelRefusedError(f"Model {self.model!r}: the call cannot be sent ({said}).", fix=fix)
         return unavailable(f"Model {self.model!r}: the connection broke ({said}).", fix=_STATUS_FIX)
+
+    def not_connected(self, why: str) -> NodeError:
+        fix = "Check the base URL of the model entry, and that the server runs."
+        return unavailable(f"Model {self.model!r}: no connection ({why}).", fix=fix)
 
     def unreadable(self, what: str) -> NodeError:
         fix = "Check that the base URL is that of the API, and not of a page."
@@ -111,6 +121,10 @@ class CallTransport(httpx2.AsyncBaseTransport):
             response = await call.in_time(self._connections.handle_async_request(request))
         except httpx2.TransportError as error:
             raise call.broken(error) from error
+        except EgressUnavailableError as error:
+            raise call.not_connected(error.message) from error
+        except EgressRefusedError as error:
+            raise ModelRefusedError(f"Model {call.model!r}: {error.message}.", fix=error.fix) from error
         try:
             return await self._accept(response)
         except BaseException:

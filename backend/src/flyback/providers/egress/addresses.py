@@ -63,6 +63,29 @@ def is_public(address: Address) -> bool:
     return address in _PUBLIC_V6 and not any(address in network for network in _REFUSED_V6)
 
 
+_LOCAL = tuple(
+    ip_network(text)
+    for text in (
+        "0.0.0.0/32",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "::1",
+        "fc00::/7",
+    )
+)
+_METADATA = frozenset({IPv4Address("100.100.100.200"), IPv6Address("fd00:ec2::254")})
+"""Where clouds tell a machine its secrets, besides the link-local addresses."""
+
+
+def is_local(address: Address) -> bool:
+    """Whether an address belongs to this machine or to a network of one's own, and tells no machine its secrets."""
+    inner = plain(address)
+    return inner not in _METADATA and any(inner.version == one.version and inner in one for one in _LOCAL)
+
+
 def plain(address: Address) -> Address:
     """Return the IPv4 address that an address stands for on the wire, else the address itself."""
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:

@@ -8,7 +8,7 @@ what is asked for in the `Host` header and in TLS. Proxies are not spoken to.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Generator, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Generator, Iterable
 from contextlib import contextmanager
 from ssl import SSLContext
 from typing import Any, cast
@@ -26,10 +26,10 @@ _SOCKET_OPTION = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tup
 class CheckedConnections(httpx2.AsyncBaseTransport):
     """A pool of connections, each to an address that was looked at."""
 
-    def __init__(self, guard: Guard, *, tls: SSLContext | None = None, keepalive: int = 20) -> None:
+    def __init__(self, guard: Guard, *, tls: SSLContext | None = None, most: int = 200, keepalive: int = 20) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls or httpx2.create_ssl_context(trust_env=False),
-            max_connections=200,
+            max_connections=most,
             max_keepalive_connections=keepalive,
             keepalive_expiry=15.0,
             network_backend=_CheckedNetwork(guard),
@@ -67,8 +67,9 @@ class _Answer(httpx2.AsyncByteStream):
         self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the parts of the answer. A library may ask again at the end, and is told again that there is no more."""
         with _faults():
-            async for part in self._response.aiter_stream():
+            async for part in cast("AsyncIterable[bytes]", self._response.stream):
                 yield part
 
     async def aclose(self) -> None:
