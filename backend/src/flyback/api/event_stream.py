@@ -102,7 +102,7 @@ def durable(batch: Iterable[StoredEvent]) -> str:
     return "".join(
         f"id: {event.seq}\nevent: {event.type}\n"
         f'data: {{"runId":"{event.run_id}","type":"{event.type}","seq":{event.seq},'
-        f'"timestamp":"{time_on_wire(event.created_at)}","data":{event.data_json}}}\n\n'
+        f'"timestamp":"{event.timestamp}","data":{event.data_json}}}\n\n'
         for event in batch
     )
 

@@ -15,7 +15,7 @@ from flyback.domain.events import EventType, LiveText, StoredEvent
 from flyback.domain.graph_file import read_document
 from flyback.domain.json_value import loads
 from flyback.domain.run import RunId
-from flyback.domain.wire import Wire, time_on_wire
+from flyback.domain.wire import Wire
 from flyback.services.actor import Actor, Right, Role
 from flyback.services.container import Services
 from flyback.services.forks import ForkWish
@@ -155,6 +155,6 @@ def _on_wire(event: StoredEvent) -> Wire:
         "runId": event.run_id,
         "type": event.type.value,
         "seq": event.seq,
-        "timestamp": time_on_wire(event.created_at),
+        "timestamp": event.timestamp,
         "data": loads(event.data_json),
     }

@@ -7,8 +7,6 @@ An event is made by the one who changes the run, in the same transaction; the le
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from flyback.domain.run import RunId
@@ -45,15 +43,15 @@ class NewEvent:
     data: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class StoredEvent:
-    """An event as the ledger stored it. `data_json` is the JSON text of its data."""
+    """An event as the ledger stored it. `data_json` is the JSON text of its data, `timestamp` is as on the wire."""
 
     run_id: RunId
     seq: int
     type: EventType
     data_json: str
-    created_at: datetime
+    timestamp: str
 
 
 @value_type

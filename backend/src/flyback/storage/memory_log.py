@@ -18,6 +18,7 @@ from flyback.domain.events import TERMINAL, NewEvent, StoredEvent
 from flyback.domain.graph import Graph, NodeId
 from flyback.domain.pause import Pause, PauseStatus
 from flyback.domain.run import NO_USAGE, Mode, RunId, RunStatus, RunUsage, Usage, VisitId, WorkflowId
+from flyback.domain.wire import time_on_wire
 from flyback.engine import event_data
 from flyback.engine.log import (
     CLOSED_BY,
@@ -120,7 +121,7 @@ class MemoryLog:
     def events_of(self, run_id: RunId, *, after: int = 0) -> list[StoredEvent]:
         encoder = Encoder()
         return [
-            StoredEvent(run_id, seq, event.type, encoder.event(event.data), at)
+            StoredEvent(run_id, seq, event.type, encoder.event(event.data), time_on_wire(at))
             for seq, (event, at) in enumerate(self._runs[run_id].events[after:], start=after + 1)
         ]
 

@@ -511,6 +511,5 @@ def _events_after(conn: sa.Connection, run_id: RunId, seq: int, limit: int) -> l
         .limit(limit)
     )
     return [
-        StoredEvent(run_id, row.seq, EventType(row.type), row.data_json, datetime.fromisoformat(row.created_at))
-        for row in conn.execute(found)
+        StoredEvent(run_id, row.seq, EventType(row.type), row.data_json, row.created_at) for row in conn.execute(found)
     ]
