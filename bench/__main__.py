@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import table, whole_process
+from bench import served, table, whole_process
 from bench.environments import ENGINES, FLYBACK, ROOT, Environment, environment_of
 from bench.figures import figures
 from bench.measures import Measures
@@ -41,6 +41,8 @@ def main() -> int:
             loads.append(os.getloadavg()[0])
     if not given.only or "W7" in given.only:
         _take_whole_processes(environments, measures, 1 if given.quick else _FEW_REPEATS)
+    if not given.only or "W9" in given.only:
+        _take_served(measures, quick=given.quick)
     given.out.mkdir(parents=True, exist_ok=True)
     print(table.write(measures, given.out, loads=loads, arguments=sys.argv[1:]))
     return 1 if given.gate and not _is_no_slower(measures) else 0
@@ -93,6 +95,12 @@ def _take_whole_processes(environments: Sequence[Environment], measures: Measure
         for environment in environments:
             sample: Mapping[str, float] = whole_process.sample(environment)
             measures.add(environment.engine, whole_process.CASE, 1, sample)
+
+
+def _take_served(measures: Measures, *, quick: bool) -> None:
+    print(served.CASE, file=sys.stderr, flush=True)
+    for _ in range(1 if quick else _FEW_REPEATS):
+        measures.add(FLYBACK, served.CASE, 1, served.sample(quick=quick))
 
 
 def _is_no_slower(measures: Measures) -> bool:

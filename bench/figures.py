@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bench.environments import FLYBACK, LANGGRAPH, PYDANTIC_GRAPH
 from bench.measures import Measures
+from bench.served import CASE as SERVED
 from bench.whole_process import CASE as WHOLE_PROCESS
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {"≤": operator.le, "≥": operator.ge}
@@ -96,11 +97,33 @@ def _plain(measures: Measures) -> Iterator[Figure]:
             yield Figure(f"{case}: total against the ideal", wall / _IDEAL_SECONDS, "×", Gate("≤", 1.5))
     yield from _growth(measures)
     if (wall := measures.fact(FLYBACK, _LISTED, "wall")) is not None:
-        yield Figure("W8: newest 50 of 10,000 runs", wall * 1000, "ms", Gate("≤", 5))
+        yield Figure("W8: newest 50 of 10,000 runs, the service alone", wall * 1000, "ms")
     if (wall := measures.fact(FLYBACK, WHOLE_PROCESS, "wall")) is not None:
         megabytes = measures.fact(FLYBACK, WHOLE_PROCESS, "megabytes") or 0.0
         yield Figure("W7: flyback run, whole process", wall, "s", Gate("≤", 1))
         yield Figure("W7: flyback run, peak memory", megabytes, "MB", Gate("≤", 80))
+
+    yield from _served(measures)
+
+
+def _served(measures: Measures) -> Iterator[Figure]:
+    seen = {name: measures.fact(FLYBACK, SERVED, name) for name in _SERVED}
+    for name, (told, factor, unit, gate) in _SERVED.items():
+        if (value := seen[name]) is not None:
+            yield Figure(f"W9: {told}", value * factor, unit, gate)
+    for what, readers, limit in (("alone", "one client", 0.5), ("together", "500 clients", 0.8)):
+        mine, bare = (measures.fact(FLYBACK, SERVED, f"{name} {what}") for name in ("flyback", "bare"))
+        if mine and bare:
+            yield Figure(f"W9: events a second to {readers}", mine, "events/s")
+            yield Figure(f"W9: events a second to {readers} against bare Starlette", mine / bare, "×", Gate("≥", limit))
+
+
+_SERVED: dict[str, tuple[str, float, str, Gate | None]] = {
+    "idle megabytes": ("memory of an idle server", 1, "MB", Gate("≤", 150)),
+    "start": ("from the request to the first visit", 1000, "ms", Gate("≤", 50)),
+    "list": ("newest 50 of 10,000 runs over HTTP", 1000, "ms", Gate("≤", 5)),
+    "restart": ("from a restart after a kill to the run's next event", 1, "s", None),
+}
 
 
 def _growth(measures: Measures) -> Iterator[Figure]:

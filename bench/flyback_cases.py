@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -101,10 +101,10 @@ class _Models:
 
 
 class _NoSkills:
-    async def find(self, skill_id: str, *, owner_id: str) -> Skill:  # noqa: ARG002
+    async def find(self, skill_id: str, *, owner_id: str, run_id: RunId) -> Skill:  # noqa: ARG002
         raise SkillNotFoundError(f"there is no skill {skill_id!r} here")
 
-    async def read_file(self, skill_id: str, path: str, *, owner_id: str) -> str:  # noqa: ARG002
+    async def read_file(self, skill_id: str, path: str, *, owner_id: str, run_id: RunId) -> str:  # noqa: ARG002
         raise SkillNotFoundError(f"there is no skill {skill_id!r} here")
 
 
@@ -269,16 +269,8 @@ def on_listing(runs: int) -> Callable[[], AbstractAsyncContextManager[Ready]]:
     async def opened() -> AsyncGenerator[Ready]:
         async with scratch_folder() as folder:
             file = folder / "flyback.sqlite"
+            await fill_with_runs(file, _OWNER.owner_id, runs)
             database = await Database.open(f"sqlite:///{file}", durability="normal")
-            ledger = Ledger(database, Hub(), clock=SystemClock(), worker_id="bench")
-            workload, ids = chain(1), RandomIds()
-
-            def accept(conn: sa.Connection) -> None:
-                for _ in range(runs):
-                    ledger.accept_in(conn, _new_run(RunId(ids.new()), workload))
-
-            await database.write(accept)
-            _end_all(file)
             views = RunViews(database)
             try:
                 await views.list_runs(_OWNER, RunFilter(), cursor=None, limit=50)
@@ -289,9 +281,22 @@ def on_listing(runs: int) -> Callable[[], AbstractAsyncContextManager[Ready]]:
     return opened
 
 
-def _end_all(file: Path) -> None:
+async def fill_with_runs(file: Path, owner_id: str, runs: int) -> None:
+    """Put runs of somebody that have ended into a database."""
+    database = await Database.open(f"sqlite:///{file}", durability="normal")
+    ledger = Ledger(database, Hub(), clock=SystemClock(), worker_id="bench")
+    workload, ids = chain(1), RandomIds()
+
+    def accept(conn: sa.Connection) -> None:
+        for _ in range(runs):
+            ledger.accept_in(conn, replace(_new_run(RunId(ids.new()), workload), owner_id=owner_id))
+
+    await database.write(accept)
+    await database.close()
     with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE workflow_runs SET status = 'SUCCESS', finished_at = created_at")
+        connection.execute(
+            "UPDATE workflow_runs SET status = 'SUCCESS', finished_at = created_at WHERE status = 'PENDING'"
+        )
     connection.close()
 
 

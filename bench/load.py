@@ -9,91 +9,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import re
 import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
-from flyback.main.address import ServerAddress, read_address
+from bench.server import Client, Server, Stream, cpu_seconds, loop_of, megabytes, peak_megabytes
 
 _POSTING = 50
 """Connections that start runs, or open streams, at the same time."""
 _PROBE_SECONDS = 0.05
-_SEQ = re.compile(rb"^id: (\d+)$", re.MULTILINE)
-_TERMINAL = re.compile(rb"^event: (workflow_complete|workflow_error|run_cancelled)$", re.MULTILINE)
 _VISITS = 10
-
-
-@dataclass(slots=True)
-class Stream:
-    """What one reader has seen."""
-
-    seen: list[int] = field(default_factory=list[int])
-    ended: bool = False
-
-    @property
-    def is_whole(self) -> bool:
-        return self.ended and self.seen == list(range(1, len(self.seen) + 1))
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """As little of HTTP as this needs: a library's own work would be measured too."""
-
-    address: ServerAddress
-
-    async def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, Any]:
-        reader, writer = await self._ask(method, path, body, accept="application/json")
-        try:
-            answer = await reader.read()
-        finally:
-            writer.close()
-        head, _, content = answer.partition(b"\r\n\r\n")
-        if b"transfer-encoding: chunked" in head.lower():
-            content = b"".join(content.split(b"\r\n")[1::2])
-        return int(head.split(b" ", 2)[1]), json.loads(content or b"null")
-
-    async def watch(self, run_id: str, stream: Stream, opened: asyncio.Event | None = None) -> None:
-        """Read a run's events until its end."""
-        reader, writer = await self._ask("GET", f"/api/runs/{run_id}/events", None, accept="text/event-stream")
-        try:
-            while line := await reader.readline():
-                if opened is not None and line.startswith(b"retry:"):
-                    opened.set()
-                if found := _SEQ.match(line.rstrip()):
-                    stream.seen.append(int(found[1]))
-                if _TERMINAL.match(line.rstrip()):
-                    stream.ended = True
-        finally:
-            writer.close()
-
-    async def _ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None, *, accept: str
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        at = urlsplit(self.address.base_url)
-        reader, writer = await asyncio.open_connection(at.hostname, at.port)
-        content = b"" if body is None else json.dumps(body).encode()
-        head = [
-            f"{method} {path} HTTP/1.1",
-            f"Host: {at.netloc}",
-            f"Authorization: Bearer {self.address.key}",
-            f"Accept: {accept}",
-            "Connection: close",
-            *(["Content-Type: application/json", f"Content-Length: {len(content)}"] if body is not None else []),
-        ]
-        writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + content)
-        await writer.drain()
-        return reader, writer
 
 
 def main() -> int:
@@ -101,12 +31,9 @@ def main() -> int:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with tempfile.TemporaryDirectory(prefix="flyback-load-") as folder:
-        process = _start(Path(folder), given)
-        try:
-            seen = asyncio.run(_load(_address(Path(folder), process), process.pid, given))
-        finally:
-            process.terminate()
-            process.wait()
+        streams = given.watchers + given.idle + 100
+        with Server(Path(folder), streams=streams, database_url=given.database_url) as server:
+            seen = asyncio.run(_load(server.client, server.pid, given))
     for name, value in seen.items():
         print(f"{name:32} {value}")
     if given.json:
@@ -126,35 +53,14 @@ def _arguments() -> argparse.Namespace:
     return words.parse_args()
 
 
-def _start(folder: Path, given: argparse.Namespace) -> subprocess.Popen[bytes]:
-    streams = str(given.watchers + given.idle + 100)
-    environment = {**os.environ, "FLYBACK_STREAMS": streams, "FLYBACK_STREAMS_PER_CLIENT": streams}
-    if given.database_url:
-        environment["FLYBACK_DATABASE_URL"] = given.database_url
-    command = [sys.executable, "-m", "flyback.main", "serve", "--data", str(folder), "--port", "0"]
-    with (folder / "server.log").open("wb") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-
-
-def _address(folder: Path, process: subprocess.Popen[bytes]) -> ServerAddress:
-    while b"Sign in: " not in (folder / "server.log").read_bytes():
-        if process.poll() is not None:
-            raise SystemExit((folder / "server.log").read_text())
-        time.sleep(0.1)
-    address = read_address(folder)
-    assert address is not None
-    return address
-
-
-async def _load(address: ServerAddress, pid: int, given: argparse.Namespace) -> dict[str, float]:
-    client = Client(address)
+async def _load(client: Client, pid: int, given: argparse.Namespace) -> dict[str, float]:
     await client.call("GET", "/api/runs")
-    before = _megabytes(pid)
+    before = megabytes(pid)
     idle = await _open_idle(client, given.idle)
-    with_idle = _megabytes(pid)
+    with_idle = megabytes(pid)
     probing, latencies = asyncio.Event(), list[float]()
     prober = asyncio.create_task(_probe(client, probing, latencies))
-    began, cpu_before = time.perf_counter(), _cpu_seconds(pid)
+    began, cpu_before = time.perf_counter(), cpu_seconds(pid)
     run_ids, accepting = await _start_runs(client, given.runs)
     streams = [Stream() for _ in range(given.watchers)]
     watched = (run_ids[place % len(run_ids)] for place in range(given.watchers))
@@ -165,8 +71,8 @@ async def _load(address: ServerAddress, pid: int, given: argparse.Namespace) -> 
     await followed
     probing.set()
     await prober
-    cpu = _cpu_seconds(pid) - cpu_before
-    peak, after = _peak_megabytes(pid), _megabytes(pid)
+    cpu = cpu_seconds(pid) - cpu_before
+    peak, after = peak_megabytes(pid), megabytes(pid)
     for task in idle:
         task.cancel()
     await asyncio.gather(*idle, return_exceptions=True)
@@ -250,49 +156,7 @@ def _percentile(seconds: Sequence[float], percent: int) -> float:
     return round(ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1000, 1)
 
 
-def _megabytes(pid: int) -> int:
-    return _status_kilobytes(pid, "VmRSS") // 1024
-
-
-def _peak_megabytes(pid: int) -> int:
-    return _status_kilobytes(pid, "VmHWM") // 1024
-
-
-def _cpu_seconds(pid: int) -> float:
-    user, system = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-def _status_kilobytes(pid: int, name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    assert found is not None
-    return int(found[1])
-
-
-def _loop_of(visits: int) -> Mapping[str, Any]:
-    """Two model nodes that are visited in turn, so often that the run has so many visits."""
-    nodes: list[dict[str, Any]] = [
-        {"id": "ask", "type": "userInput", "data": {"variables": []}},
-        {"id": "draft", "type": "llm", "data": {"userPrompt": "Write."}},
-        {"id": "review", "type": "llm", "data": {"userPrompt": "Judge {{draft.text}}."}},
-        {"id": "answer", "type": "output", "data": {"template": "{{draft.text}}"}},
-    ]
-    edges = [
-        {"id": f"e{place}", "source": source, "target": target}
-        for place, (source, target) in enumerate([("ask", "draft"), ("draft", "review"), ("review", "answer")])
-    ]
-    route = [("draft", "review")[place % 2] for place in range(visits - 2)] + ["answer"]
-    script = [
-        *(
-            {"for": {"node": node}, "replies": [{"text": "words " * 20}], "repeatLast": True}
-            for node in ("draft", "review")
-        ),
-        {"for": {"role": "planner"}, "replies": [{"next": node, "reason": "on"} for node in route]},
-    ]
-    return {"name": "load", "mode": "AGENTIC", "graphData": {"nodes": nodes, "edges": edges}, "script": script}
-
-
-_DOCUMENT = _loop_of(_VISITS)
+_DOCUMENT = loop_of(_VISITS)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ _WORKLOADS = {
     "W5": "the same with 20 ms a node (Flyback: a model call), 0.2 s at best; unit: node",
     "W6": "long loops, visits/variables; unit: visit",
     "W7": "a whole process that runs the smallest graph; unit: process",
-    "W8": "the newest 50 of 10,000 runs; unit: list",
+    "W8": "the newest 50 of 10,000 runs, asked of the service; unit: list",
 }
 
 
