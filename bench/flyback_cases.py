@@ -21,17 +21,16 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from bench.case import TEXT_200, TEXT_500, Case, Facts, Ready, Sizes, scratch_folder, serve, text
-from flyback.domain.errors import SkillNotFoundError
 from flyback.domain.graph import Graph
 from flyback.domain.graph_file import read_graph
 from flyback.domain.run import Mode, RunId, RunStatus, Usage
-from flyback.engine.closed import Unwatched
+from flyback.engine.closed import ClosedSkills, Unwatched
 from flyback.engine.drive import drive
 from flyback.engine.log import RunLog, RunOptions
 from flyback.engine.nodes.base import Data, NodeConfig, NodeType
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.parts import Engine
-from flyback.engine.ports import ChatReply, ChatRequest, LiveSink, Skill
+from flyback.engine.ports import ChatReply, ChatRequest, LiveSink
 from flyback.providers.system import RandomIds, SystemClock, SystemDice
 from flyback.services.actor import Actor
 from flyback.services.run_views import RunViews
@@ -96,16 +95,8 @@ class InstantModel:
 class _Models:
     model: InstantModel
 
-    async def find(self, name: str, *, owner_id: str) -> InstantModel:  # noqa: ARG002
+    async def find(self, name: str, *, owner_id: str) -> InstantModel:
         return self.model
-
-
-class _NoSkills:
-    async def find(self, skill_id: str, *, owner_id: str, run_id: RunId) -> Skill:  # noqa: ARG002
-        raise SkillNotFoundError(f"there is no skill {skill_id!r} here")
-
-    async def read_file(self, skill_id: str, path: str, *, owner_id: str, run_id: RunId) -> str:  # noqa: ARG002
-        raise SkillNotFoundError(f"there is no skill {skill_id!r} here")
 
 
 # The graphs.
@@ -183,7 +174,7 @@ def loop(visits: int, variables: int) -> Workload:
 
 
 def _engine(log: RunLog, live: LiveSink, model: InstantModel) -> Engine:
-    return Engine(SystemClock(), RandomIds(), SystemDice(), log, _Models(model), _NoSkills(), live)
+    return Engine(SystemClock(), RandomIds(), SystemDice(), log, _Models(model), ClosedSkills(), live)
 
 
 def in_memory(workload: Workload) -> Callable[[], AbstractAsyncContextManager[Ready]]:

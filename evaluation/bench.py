@@ -11,18 +11,18 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from evaluation.cases import ConditionCase, PlannerCase
-from flyback.domain.errors import ModelUnknownError, SkillNotFoundError
+from flyback.domain.errors import ModelUnknownError
 from flyback.domain.graph import NodeId
 from flyback.domain.graph_file import read_graph
 from flyback.domain.run import Mode, RunId, RunUsage
 from flyback.engine.agentic.chart import draw_chart
 from flyback.engine.agentic.planner import Planner
 from flyback.engine.calls import Meter
-from flyback.engine.closed import Unwatched
+from flyback.engine.closed import ClosedSkills, Unwatched
 from flyback.engine.drive import drive
 from flyback.engine.log import RunOptions, RunState
 from flyback.engine.parts import Engine
-from flyback.engine.ports import ChatModel, Skill
+from flyback.engine.ports import ChatModel
 from flyback.providers.embedded.host import EmbeddedHost
 from flyback.providers.embedded.model import EmbeddedModel
 from flyback.providers.limits import CallLimits
@@ -49,7 +49,9 @@ class Bench:
         clock = SystemClock()
         model = EmbeddedModel(self._host, name=_NAME, model=_NAME, clock=clock, limits=CallLimits())
         self._log = MemoryLog(clock)
-        self._engine = Engine(clock, RandomIds(), SystemDice(), self._log, _OneModel(model), _NoSkills(), Unwatched())
+        self._engine = Engine(
+            clock, RandomIds(), SystemDice(), self._log, _OneModel(model), ClosedSkills(), Unwatched()
+        )
 
     async def close(self) -> None:
         await self._host.close()
@@ -112,15 +114,7 @@ class _OneModel:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
-    async def find(self, name: str, *, owner_id: str) -> ChatModel:  # noqa: ARG002
+    async def find(self, name: str, *, owner_id: str) -> ChatModel:
         if name != self._model.name:
             raise ModelUnknownError(f"there is no model {name!r} here")
         return self._model
-
-
-class _NoSkills:
-    async def find(self, skill_id: str, *, owner_id: str) -> Skill:  # noqa: ARG002
-        raise SkillNotFoundError(f"there is no skill {skill_id!r} here")
-
-    async def read_file(self, skill_id: str, path: str, *, owner_id: str) -> str:  # noqa: ARG002
-        raise SkillNotFoundError(f"there is no skill {skill_id!r} here")

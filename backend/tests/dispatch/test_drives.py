@@ -120,7 +120,7 @@ async def test_given_a_run_that_is_driven_when_it_is_launched_again_then_nothing
 
 
 class _NoDice:
-    def uniform(self, low: float, high: float) -> float:  # noqa: ARG002
+    def uniform(self, low: float, high: float) -> float:
         raise AssertionError("broken")
 
 

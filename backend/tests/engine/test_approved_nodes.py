@@ -53,7 +53,7 @@ class Done:
         await self._take(request)
         return WebAnswer(200, (), b"done", request.url)
 
-    async def run(self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str]) -> CodeResult:  # noqa: ARG002
+    async def run(self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str]) -> CodeResult:
         await self._take((source, dict(inputs)))
         return CodeResult({"result": "done"}, "")
 

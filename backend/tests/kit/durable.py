@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Literal, cast
+from typing import IO, Any, Literal, cast
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -28,14 +28,13 @@ from pydantic import JsonValue
 
 from flyback.dispatch.local import LocalDispatcher
 from flyback.domain.answering import Given
-from flyback.domain.errors import SkillNotFoundError
 from flyback.domain.graph_file import read_graph
 from flyback.domain.run import Mode, RunId
 from flyback.engine import failpoints
-from flyback.engine.closed import ClosedTools
+from flyback.engine.closed import ClosedSkills, ClosedTools
 from flyback.engine.log import RunOptions
 from flyback.engine.parts import Engine
-from flyback.engine.ports import CallSite, ChatModel, Clock, Skill, Tool, ToolAnswer, Tools
+from flyback.engine.ports import CallSite, ChatModel, Clock, Tool, ToolAnswer, Tools
 from flyback.engine.watch import Watch, Watches
 from flyback.providers.agents.builtin import BuiltinRuntime
 from flyback.providers.scripted import CallJournal, FileJournal, Gate, ScriptedModel
@@ -145,16 +144,8 @@ class _OneModel:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
-    async def find(self, name: str, *, owner_id: str) -> ChatModel:  # noqa: ARG002
+    async def find(self, name: str, *, owner_id: str) -> ChatModel:
         return self._model
-
-
-class _NoSkills:
-    async def find(self, skill_id: str, *, owner_id: str, run_id: RunId) -> Skill:  # noqa: ARG002
-        raise SkillNotFoundError(f"There is no skill {skill_id!r}.")
-
-    async def read_file(self, skill_id: str, path: str, *, owner_id: str, run_id: RunId) -> str:  # noqa: ARG002
-        raise SkillNotFoundError(f"There is no skill {skill_id!r}.")
 
 
 class ToolsOnFile:
@@ -163,20 +154,20 @@ class ToolsOnFile:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:  # noqa: ARG002
+    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:
         schema: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
         return [Tool(server, name, f"The {name}.", schema) for name in ("read", "write")]
 
-    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:  # noqa: ARG002
+    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:
         return tool == "write"
 
     async def call(
         self,
-        server: str,  # noqa: ARG002
+        server: str,
         tool: str,
         arguments: Mapping[str, JsonValue],
         *,
-        owner_id: str,  # noqa: ARG002
+        owner_id: str,
         key: str,
     ) -> ToolAnswer:
         called = json.dumps({"tool": tool, "arguments": dict(arguments), "key": key})
@@ -234,7 +225,7 @@ class Workshop:
             dice=SystemDice(),
             log=ledger,
             models=_OneModel(model),
-            skills=_NoSkills(),
+            skills=ClosedSkills(),
             live=hub,
             sub_runs=SubRunLedger(ledger),
             agents={"builtin": BuiltinRuntime()},
@@ -392,7 +383,7 @@ def _fork(given: JsonValue) -> int:
         return pid
     code = 1
     try:
-        job = Job(**cast("dict[str, object]", given))  # pyright: ignore[reportArgumentType]  # it was a Job
+        job = Job(**cast("dict[str, Any]", given))
         failpoints.arm(job.failpoints)
         asyncio.run(_do(job))
         code = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol, cast
@@ -234,4 +235,4 @@ def data_of(event: StoredEvent) -> Mapping[str, JsonValue]:
 
 
 def _commit(state: RunState, step: int, **parts: object) -> Commit:
-    return Commit(run_id=state.run_id, epoch=state.epoch, step=step, usage=RunUsage(), **parts)  # pyright: ignore[reportArgumentType]  # the parts of a commit, by name
+    return replace(Commit(state.run_id, state.epoch, step, RunUsage(), events=()), **parts)

@@ -64,7 +64,7 @@ def make() -> MCPServer:
 
     @server.tool(description="Never answers.")
     async def hang(mark: str) -> str:
-        Path(mark).touch()  # noqa: ASYNC240
+        Path(mark).touch()  # noqa: ASYNC240 -- an empty file, at once
         await asyncio.Event().wait()
         return "never"
 
@@ -91,7 +91,7 @@ def make() -> MCPServer:
 
 def serve(server: MCPServer) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
-    print(listening.getsockname()[1], flush=True)  # noqa: T201
+    print(listening.getsockname()[1], flush=True)  # noqa: T201 -- whoever started it reads its port
     app = server.streamable_http_app()
     uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)).run(sockets=[listening])
 

@@ -220,7 +220,7 @@ class ShelfModels:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
-    async def find(self, name: str, *, owner_id: str) -> ChatModel:  # noqa: ARG002
+    async def find(self, name: str, *, owner_id: str) -> ChatModel:
         if name not in self._shelf.models:
             raise ModelUnknownError(f"there is no model {name!r}", fix="Choose another one.")
         return self._shelf.models[name]
@@ -230,7 +230,7 @@ class ShelfSkills:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
-    async def find(self, skill_id: str, *, owner_id: str, run_id: RunId) -> Skill:  # noqa: ARG002
+    async def find(self, skill_id: str, *, owner_id: str, run_id: RunId) -> Skill:
         if skill_id not in self._shelf.skills:
             raise SkillNotFoundError(f"there is no skill {skill_id!r}")
         return self._shelf.skills[skill_id]
@@ -246,7 +246,7 @@ class ShelfWorkflows:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
-    async def find(self, name: str, version: VersionChoice, *, owner_id: str) -> FoundWorkflow:  # noqa: ARG002
+    async def find(self, name: str, version: VersionChoice, *, owner_id: str) -> FoundWorkflow:
         if name not in self._shelf.workflows:
             raise NotFoundError(f"There is no workflow {name!r}.")
         return self._shelf.workflows[name]

@@ -35,12 +35,12 @@ class Toolbox:
     def used(self) -> list[tuple[str, Mapping[str, JsonValue]]]:
         return [(tool, arguments) for _, tool, arguments, _ in self.called]
 
-    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:  # noqa: ARG002
+    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:
         schema: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
         said = self._description
         return [Tool(server, name, said or f"The {name}.", schema, approval=name in self.asks) for name in self._names]
 
-    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:  # noqa: ARG002
+    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:
         return tool in self.asks
 
     async def call(
@@ -49,7 +49,7 @@ class Toolbox:
         tool: str,
         arguments: Mapping[str, JsonValue],
         *,
-        owner_id: str,  # noqa: ARG002
+        owner_id: str,
         key: str,
     ) -> ToolAnswer:
         self.called.append((server, tool, arguments, key))

@@ -116,7 +116,7 @@ class NameServer:
         self._names = names
         self.asked: list[str] = []
 
-    async def __call__(self, host: str, port: int) -> list[str]:  # noqa: ARG002
+    async def __call__(self, host: str, port: int) -> list[str]:
         self.asked.append(host)
         answers = self._names.get(host)
         if answers is None:

@@ -29,7 +29,7 @@ class Names:
     def __init__(self, *answers: Sequence[str]) -> None:
         self._answers = list(answers)
 
-    async def __call__(self, host: str, port: int) -> Sequence[str]:  # noqa: ARG002
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
         if not self._answers:
             raise OSError("nobody knows that name")
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]

@@ -46,7 +46,7 @@ class PatientClock:
         self.slept.append(seconds)
         await asyncio.sleep(0)
 
-    def timeout(self, seconds: float) -> asyncio.Timeout:  # noqa: ARG002
+    def timeout(self, seconds: float) -> asyncio.Timeout:
         return asyncio.timeout(None)
 
 

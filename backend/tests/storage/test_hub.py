@@ -19,7 +19,7 @@ def _text(text: str, *, whole: bool = False, source: str = "node", visit_id: str
 
 
 def _commit(**parts: object) -> Commit:
-    return Commit(RUN, epoch=1, step=1, usage=RunUsage(), events=(), **parts)  # pyright: ignore[reportArgumentType]
+    return replace(Commit(RUN, epoch=1, step=1, usage=RunUsage(), events=()), **parts)
 
 
 async def test_given_a_waiting_reader_when_the_run_has_news_then_it_is_woken() -> None:

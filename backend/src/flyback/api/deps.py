@@ -21,6 +21,8 @@ async def _caller(request: Request) -> Actor:
 
 All = Annotated[Services, Depends(_services)]
 Caller = Annotated[Actor, Depends(_caller)]
+SIGNED_IN = Depends(_caller)
+"""For a route that answers everybody who is signed in the same."""
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Items a page.")]
 Cursor = Annotated[str | None, Query(max_length=500, description="`nextCursor` of the page before.")]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from flyback.api.deps import Caller
+from flyback.api.deps import SIGNED_IN
 from flyback.api.json_body import router
 from flyback.api.wire.equipment import NodeType, NodeTypeList
 from flyback.engine.nodes.base import NodeType as Registered
@@ -16,8 +16,8 @@ from flyback.engine.nodes.base import node_types
 routes = router(prefix="/api/node-types", tag="node types")
 
 
-@routes.get("")
-async def list_node_types(caller: Caller) -> NodeTypeList:  # noqa: ARG001
+@routes.get("", dependencies=[SIGNED_IN])
+async def list_node_types() -> NodeTypeList:
     """Every type of node with the JSON schema of its data, its handles, icon and category."""
     return _listed()
 

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from flyback.api.deps import All, Caller
+from flyback.api.deps import SIGNED_IN, All
 from flyback.api.json_body import JsonAnswer, router
 from flyback.api.streams import StreamSlots
 from flyback.api.traffic import Traffic
@@ -40,8 +40,10 @@ async def read_readiness(services: All, response: Response) -> Readiness:
     return Readiness(status="ready" if ready else "not_ready", parts=told)
 
 
-@watching.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def read_metrics(request: Request, caller: Caller, services: All) -> Response:  # noqa: ARG001
+@watching.get(
+    "/metrics", dependencies=[SIGNED_IN], response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+)
+async def read_metrics(request: Request, services: All) -> Response:
     """Counters and gauges in Prometheus's text format."""
     registry = CollectorRegistry()
     counts = await services.operations.counts()
@@ -50,8 +52,8 @@ async def read_metrics(request: Request, caller: Caller, services: All) -> Respo
     return Response(numbers, media_type=_METRICS_TYPE)
 
 
-@routes.get("/openapi.json", include_in_schema=False)
-async def read_openapi(request: Request, caller: Caller) -> JsonAnswer:  # noqa: ARG001
+@routes.get("/openapi.json", dependencies=[SIGNED_IN], include_in_schema=False)
+async def read_openapi(request: Request) -> JsonAnswer:
     return JsonAnswer(request.app.openapi())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from flyback.api.deps import All, Caller
+from flyback.api.deps import SIGNED_IN, All, Caller
 from flyback.api.json_body import router
 from flyback.api.payloads import Id
 from flyback.api.wire.people import Language
@@ -16,8 +16,8 @@ from flyback.storage.workflows import size_of
 routes = router(prefix="/api/samples", tag="samples")
 
 
-@routes.get("")
-async def list_samples(caller: Caller, services: All) -> SampleList:  # noqa: ARG001
+@routes.get("", dependencies=[SIGNED_IN])
+async def list_samples(services: All) -> SampleList:
     """Workflows that come with the product and run without a key."""
     items = [_sample(one) for one in services.samples.all()]
     return SampleList(items=items, total=len(items))

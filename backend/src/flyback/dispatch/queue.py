@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, SetWorkflowID
 
 from flyback.domain.run import RunId
 
@@ -112,13 +112,13 @@ class SegmentQueue:
 
     def enqueue_in(self, conn: sa.Connection, run_id: RunId, segment: int) -> None:
         """Put a segment into the queue in the caller's transaction."""
-        options = {
+        options: EnqueueOptions = {
             "queue_name": _QUEUE,
             "workflow_name": "segment",
             "workflow_id": workflow_id(run_id, segment),
             "app_version": _VERSION,
         }
-        self._connected.enqueue_in_transaction(conn, options, run_id, str(segment))  # pyright: ignore[reportArgumentType]  # a typed dict of theirs
+        self._connected.enqueue_in_transaction(conn, options, run_id, str(segment))
 
     async def start(self, run_id: RunId, segment: int) -> None:
         """Start a segment here and now, past the queue."""

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NewType, TypeVar
 
+from pydantic import JsonValue
+
 from flyback.domain.value import value_type
 
 RunId = NewType("RunId", str)
@@ -159,7 +161,7 @@ class RunOutput:
     """The result of one output node."""
 
     node_id: str
-    result: object
+    result: JsonValue
     unresolved: tuple[str, ...] = field(default=())
 
 

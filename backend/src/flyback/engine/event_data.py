@@ -245,7 +245,7 @@ def _cut(value: JsonValue) -> JsonValue:
 
 
 def workflow_complete(outputs: Sequence[RunOutput], usage: RunUsage, *, visit_count: int | None) -> NewEvent:
-    results = _cut_field("outputs", {output.node_id: cast("JsonValue", output.result) for output in outputs})
+    results = _cut_field("outputs", {output.node_id: output.result for output in outputs})
     shown = cast("Mapping[str, JsonValue]", results["outputs"])
     return NewEvent(
         EventType.WORKFLOW_COMPLETE,

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -38,7 +38,8 @@ _GROUP = 256
 class _Member:
     work: Callable[[], object]
     loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[object]
+    future: asyncio.Future[Any]
+    """Of what the work returns."""
     result: object = None
     error: BaseException | None = None
 
@@ -77,9 +78,9 @@ class SqliteWriter:
 
     async def _submit(self, work: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[object] = loop.create_future()
+        future: asyncio.Future[T] = loop.create_future()
         self._waiting.put(_Member(work, loop, future))
-        return await future  # pyright: ignore[reportReturnType]  # the queue holds work of every type
+        return await future
 
     # In the thread.
 

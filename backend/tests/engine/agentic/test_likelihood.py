@@ -50,7 +50,7 @@ class Judge:
     def decider(self) -> Judge:
         return self
 
-    async def decide(self, text: str, claims: Sequence[str], *, site: CallSite) -> Verdict:  # noqa: ARG002
+    async def decide(self, text: str, claims: Sequence[str], *, site: CallSite) -> Verdict:
         self.texts.append(text)
         scores = [self._scores.get(claim.rpartition(" ")[2], -9.0) for claim in claims]
         return Verdict(scores, Usage(10, 1, 1), "tiny")

@@ -236,7 +236,7 @@ class Judge:
     def decider(self) -> Decider:
         return self
 
-    async def decide(self, text: str, claims: Sequence[str], *, site: CallSite) -> Verdict:  # noqa: ARG002
+    async def decide(self, text: str, claims: Sequence[str], *, site: CallSite) -> Verdict:
         self.asked += 1
         if self._failures:
             self._failures -= 1
@@ -246,7 +246,7 @@ class Judge:
         ]
         return Verdict(scores, Usage(50, 0, calls=1), "a small model")
 
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatReply, None]:  # noqa: ARG002
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatReply, None]:
         yield "because"
         yield ChatReply("because", "stop", Usage(10, 2, calls=1), "a small model")
 

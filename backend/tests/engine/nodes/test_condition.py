@@ -223,7 +223,7 @@ class Judge:
         self.scores = scores
         self.heard: list[tuple[str, Sequence[str]]] = []
 
-    async def decide(self, text: str, claims: Sequence[str], *, site: CallSite) -> Verdict:  # noqa: ARG002
+    async def decide(self, text: str, claims: Sequence[str], *, site: CallSite) -> Verdict:
         self.heard.append((text, claims))
         return Verdict(self.scores, NO_USAGE, "small")
 

@@ -125,10 +125,10 @@ async def test_among_several_skills_a_file_is_named_with_its_skill(studio: Studi
 class Servers:
     """Two MCP servers with two tools each."""
 
-    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:  # noqa: ARG002
+    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:
         return [Tool(server, name, name, {"type": "object", "properties": {}}) for name in ("find", "drop")]
 
-    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:  # noqa: ARG002
+    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:
         return False
 
     async def call(self, server: str, tool: str, arguments: object, *, owner_id: str, key: str) -> ToolAnswer:

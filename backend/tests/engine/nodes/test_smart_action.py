@@ -43,21 +43,21 @@ class Workshop:
     def __init__(self) -> None:
         self.used: list[Mapping[str, JsonValue]] = []
 
-    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:  # noqa: ARG002
+    async def of(self, server: str, *, owner_id: str) -> Sequence[Tool]:
         schema: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
         return [Tool(server, name, f"The {name}.", schema) for name in ("hammer", "broken")]
 
-    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:  # noqa: ARG002
+    async def asks_before(self, server: str, tool: str, *, owner_id: str) -> bool:
         return False
 
     async def call(
         self,
-        server: str,  # noqa: ARG002
+        server: str,
         tool: str,
         arguments: Mapping[str, JsonValue],
         *,
-        owner_id: str,  # noqa: ARG002
-        key: str,  # noqa: ARG002
+        owner_id: str,
+        key: str,
     ) -> ToolAnswer:
         if tool == "broken":
             raise ToolFailedError("it fell apart")

@@ -38,17 +38,17 @@ class Book:
         self.pinned: dict[str, Pins] = {}
         self.seen: dict[str, Shown] = {}
 
-    async def find(self, name: str, *, owner_id: str) -> McpServer | None:  # noqa: ARG002
+    async def find(self, name: str, *, owner_id: str) -> McpServer | None:
         return self.servers.get(name)
 
-    async def pins(self, server: McpServer, *, owner_id: str) -> Pins | None:  # noqa: ARG002
+    async def pins(self, server: McpServer, *, owner_id: str) -> Pins | None:
         return self.pinned.get(server.id)
 
-    async def pin(self, server: McpServer, pins: Pins, shown: Shown, *, owner_id: str) -> None:  # noqa: ARG002
+    async def pin(self, server: McpServer, pins: Pins, shown: Shown, *, owner_id: str) -> None:
         self.pinned[server.id] = pins
         self.seen[server.id] = shown
 
-    async def shown(self, server: McpServer, *, owner_id: str) -> Shown:  # noqa: ARG002
+    async def shown(self, server: McpServer, *, owner_id: str) -> Shown:
         return self.seen.get(server.id, {})
 
     def has(self, at: HttpServer | StdioServer, *, of_operator: bool = True, tools: list[str] | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import cast
@@ -121,8 +122,8 @@ _calls = st.builds(
 
 
 def _rows(**parts: object) -> CommitRows:
-    commit = Commit(RunId("run"), epoch=1, step=1, usage=RunUsage(), events=(), **parts)  # pyright: ignore[reportArgumentType]
-    return rows_of(commit, NOW)
+    commit = Commit(RunId("run"), epoch=1, step=1, usage=RunUsage(), events=())
+    return rows_of(replace(commit, **parts), NOW)
 
 
 def _row(columns: Mapping[str, object]) -> object:

@@ -53,7 +53,7 @@ class AggregateNode(
             found.sort(key=lambda pair: _written_at(ctx, *pair), reverse=True)
         return {"value": found[0][1].value}
 
-    def written_names(self, config: AggregateConfig) -> Sequence[str]:  # noqa: ARG002
+    def written_names(self, config: AggregateConfig) -> Sequence[str]:
         return ["value"]
 
     def templates(self, config: AggregateConfig) -> Mapping[str, str]:

@@ -213,7 +213,7 @@ class NodeType(ABC, Generic[ConfigT]):
         Raises NodeError; retries, timeouts and strategies are the engine's business.
         """
 
-    def handles(self, config: ConfigT) -> Sequence[str]:  # noqa: ARG002
+    def handles(self, config: ConfigT) -> Sequence[str]:
         """The handles by which edges may leave, without `error`."""
         return (OUTPUT,)
 
@@ -221,7 +221,7 @@ class NodeType(ABC, Generic[ConfigT]):
         """The variables it may write, as far as the drawing tells."""
         return [output.name for output in config.outputs or ()]
 
-    def templates(self, config: ConfigT) -> Mapping[str, str]:  # noqa: ARG002
+    def templates(self, config: ConfigT) -> Mapping[str, str]:
         """Field name to template text, of every field that may hold references."""
         return {}
 

@@ -108,7 +108,7 @@ class ConditionNode(
     def handles(self, config: ConditionConfig) -> Sequence[str]:
         return [handle_of(n) for n in range(len(config.conditions) + 1)]
 
-    def written_names(self, config: ConditionConfig) -> Sequence[str]:  # noqa: ARG002
+    def written_names(self, config: ConditionConfig) -> Sequence[str]:
         return ["branch", "reason"]
 
     def templates(self, config: ConditionConfig) -> Mapping[str, str]:

@@ -136,7 +136,7 @@ class HttpNode(
             }
         return {"status": answer.status, "headers": dict(headers), "body": body, "json": _json(body, headers, ctx)}
 
-    def written_names(self, config: HttpConfig) -> Sequence[str]:  # noqa: ARG002
+    def written_names(self, config: HttpConfig) -> Sequence[str]:
         return ["status", "headers", "body", "json"]
 
     def templates(self, config: HttpConfig) -> Mapping[str, str]:

@@ -95,7 +95,7 @@ class IterationNode(
         )
         return ran if isinstance(ran, Ask) else _gathered(ran)
 
-    def written_names(self, config: IterationConfig) -> Sequence[str]:  # noqa: ARG002
+    def written_names(self, config: IterationConfig) -> Sequence[str]:
         return [RESULTS, ERRORS]
 
     def templates(self, config: IterationConfig) -> Mapping[str, str]:

@@ -30,5 +30,5 @@ class NoteNode(
     runs=False,
     waits=False,
 ):
-    async def execute(self, config: NoteConfig, ctx: NodeContext) -> Data:  # noqa: ARG002
+    async def execute(self, config: NoteConfig, ctx: NodeContext) -> Data:
         raise ConfigInvalidError(f"node {ctx.node.id!r} is a note, and notes are never run", node=ctx.node.id)

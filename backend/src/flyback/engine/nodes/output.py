@@ -60,7 +60,7 @@ class OutputNode(
         _refuse_empty(ctx)
         return {"result": result}
 
-    def written_names(self, config: OutputConfig) -> Sequence[str]:  # noqa: ARG002
+    def written_names(self, config: OutputConfig) -> Sequence[str]:
         return ["result"]
 
     def templates(self, config: OutputConfig) -> Mapping[str, str]:

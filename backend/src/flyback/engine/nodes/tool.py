@@ -59,7 +59,7 @@ class ToolNode(
         answer = await ctx.use_tool(config.server, config.tool, arguments)
         return {"text": answer.text, "json": answer.json}
 
-    def written_names(self, config: ToolConfig) -> Sequence[str]:  # noqa: ARG002
+    def written_names(self, config: ToolConfig) -> Sequence[str]:
         return ["text", "json"]
 
     def templates(self, config: ToolConfig) -> Mapping[str, str]:

@@ -63,5 +63,5 @@ class WorkflowNode(
 
 def result_of(outputs: Sequence[RunOutput]) -> JsonValue:
     """Return the result of the only output node, of several an object by their ids."""
-    results: dict[str, JsonValue] = {output.node_id: output.result for output in outputs}  # pyright: ignore[reportAssignmentType]  # read from JSON
+    results = {output.node_id: output.result for output in outputs}
     return next(iter(results.values())) if len(results) == 1 else results

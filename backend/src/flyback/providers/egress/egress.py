@@ -130,7 +130,7 @@ class HttpEgress:
     def _unfolded(self, body: bytes, response: httpx2.Response) -> bytes:
         try:
             return inflate.inflate(body, response.headers.get("content-encoding", ""), self.limits.answer_bytes)
-        except inflate.TooLargeInside:
+        except inflate.InflatedTooLargeError:
             raise self._too_large() from None
         except (inflate.UnknownEncodingError, inflate.BrokenEncodingError) as error:
             raise EgressFailedError(

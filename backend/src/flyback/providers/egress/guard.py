@@ -45,7 +45,7 @@ class Guard:
             raise _refused(host, port, refused)
         return addresses
 
-    def _refused_among(self, host: str, port: int, addresses: Sequence[Address]) -> Address | None:  # noqa: ARG002
+    def _refused_among(self, host: str, port: int, addresses: Sequence[Address]) -> Address | None:
         """Return an address that may not be called, or None."""
         return refused_among(addresses, self._allowed, port)
 

@@ -18,7 +18,7 @@ class BrokenEncodingError(Exception):
     pass
 
 
-class TooLargeInside(Exception):  # noqa: N818
+class InflatedTooLargeError(Exception):
     pass
 
 
@@ -26,7 +26,7 @@ def inflate(body: bytes, encodings: str, limit: int) -> bytes:
     """Undo the `Content-Encoding`s of a body, last one first.
 
     Raises:
-        UnknownEncodingError, BrokenEncodingError, TooLargeInside.
+        UnknownEncodingError, BrokenEncodingError, InflatedTooLargeError.
     """
     names = [name.strip().lower() for name in encodings.split(",") if name.strip()]
     if len(names) > 3:
@@ -64,7 +64,7 @@ def _unfold(body: bytes, limit: int, window: int) -> bytes:
         except zlib.error as error:
             raise BrokenEncodingError(str(error)) from error
         if len(unfolded) > limit:
-            raise TooLargeInside
+            raise InflatedTooLargeError
         if not decoder.eof:
             raise BrokenEncodingError("it ends in the middle")
         rest = decoder.unused_data

@@ -55,7 +55,7 @@ class CheckedConnections(httpx2.AsyncBaseTransport):
             status_code=response.status,
             headers=response.headers,
             stream=_Answer(response),
-            extensions=cast("dict[str, Any]", response.extensions),  # pyright: ignore[reportUnknownMemberType] untyped there
+            extensions=cast("dict[str, Any]", response.extensions),  # pyright: ignore[reportUnknownMemberType] -- untyped there
         )
 
     async def aclose(self) -> None:

@@ -129,7 +129,7 @@ class McpTools:
         return found
 
     async def _ask(self, server: McpServer) -> Sequence[Said]:
-        async def listed(session: Session, said: Sequence[Said]) -> Sequence[Said]:  # noqa: ARG001
+        async def listed(_: Session, said: Sequence[Said]) -> Sequence[Said]:
             return said
 
         return await self._connected(server, listed)

@@ -97,7 +97,7 @@ def _statement(
     if starts:
         values = ", ".join(f"%(started_{column})s" for column in STARTED_COLUMNS)
         names = ", ".join(STARTED_COLUMNS)
-        parts.append(f"started AS (INSERT INTO workflow_run_visits (run_id, {names}) SELECT run.id, {values} FROM run)")  # noqa: S608
+        parts.append(f"started AS (INSERT INTO workflow_run_visits (run_id, {names}) SELECT run.id, {values} FROM run)")
     if nodes:
         overwritten = ", ".join(f"{column} = excluded.{column}" for column in NODE_COLUMNS[1:])
         conflict = f" ON CONFLICT (run_id, node_id) DO UPDATE SET {overwritten}"
@@ -120,7 +120,7 @@ def _run_part(columns: tuple[str, ...], *, rests: bool) -> str:
     unanswered = "AND last_event = %(rests_at)s " if rests else ""
     assignments = ", ".join(f"{column} = %(run_{column})s" for column in columns)
     return (
-        f"run AS (UPDATE workflow_runs SET last_event = last_event + %(k)s, step = %(step)s, {assignments} "  # noqa: S608
+        f"run AS (UPDATE workflow_runs SET last_event = last_event + %(k)s, step = %(step)s, {assignments} "
         "WHERE run_uuid = %(run)s AND epoch = %(epoch)s AND step = %(step)s - 1 "
         f"AND status = 'RUNNING' {unanswered}RETURNING id, last_event)"
     )
@@ -129,7 +129,7 @@ def _run_part(columns: tuple[str, ...], *, rests: bool) -> str:
 def _visit_part(place: int, columns: tuple[str, ...]) -> str:
     assignments = ", ".join(f"{column} = %(v{place}_{column})s" for column in columns)
     return (
-        f"visit{place} AS (UPDATE workflow_run_visits SET {assignments} FROM run "  # noqa: S608
+        f"visit{place} AS (UPDATE workflow_run_visits SET {assignments} FROM run "
         f"WHERE run_id = run.id AND visit_uuid = %(v{place})s)"
     )
 
@@ -138,7 +138,7 @@ def _rows_part(name: str, table: str, columns: Sequence[str], conflict: str) -> 
     names = ", ".join(columns)
     arrays = ", ".join(f"%({name}_{column})b::{'int' if column in _WHOLE_NUMBERS else 'text'}[]" for column in columns)
     return (
-        f"{name} AS (INSERT INTO {table} (run_id, {names}) SELECT run.id, given.* "  # noqa: S608
+        f"{name} AS (INSERT INTO {table} (run_id, {names}) SELECT run.id, given.* "
         f"FROM run, unnest({arrays}) AS given{conflict})"
     )
 

@@ -62,7 +62,7 @@ def insert_events(
 def _update_run(columns: tuple[str, ...], *, rests: bool) -> str:
     unanswered = "AND last_event = ? " if rests else ""
     return (
-        "UPDATE workflow_runs SET last_event = last_event + ?, step = ?, "  # noqa: S608
+        "UPDATE workflow_runs SET last_event = last_event + ?, step = ?, "
         f"{_assignments(columns)} WHERE run_uuid = ? AND epoch = ? AND step = ? AND status = 'RUNNING' "
         f"{unanswered}RETURNING id, last_event"
     )
@@ -70,7 +70,7 @@ def _update_run(columns: tuple[str, ...], *, rests: bool) -> str:
 
 @lru_cache(maxsize=64)
 def _update_visit(columns: tuple[str, ...]) -> str:
-    return f"UPDATE workflow_run_visits SET {_assignments(columns)} WHERE visit_uuid = ? AND run_id = ?"  # noqa: S608
+    return f"UPDATE workflow_run_visits SET {_assignments(columns)} WHERE visit_uuid = ? AND run_id = ?"
 
 
 def _assignments(columns: Iterable[str]) -> str:
@@ -79,7 +79,7 @@ def _assignments(columns: Iterable[str]) -> str:
 
 def _insert(table: str, columns: Sequence[str]) -> str:
     marks = ", ".join("?" * (len(columns) + 1))
-    return f"INSERT INTO {table} (run_id, {', '.join(columns)}) VALUES ({marks})"  # noqa: S608
+    return f"INSERT INTO {table} (run_id, {', '.join(columns)}) VALUES ({marks})"
 
 
 _START = _insert("workflow_run_visits", STARTED_COLUMNS)
