@@ -18,12 +18,14 @@ from flyback.domain.errors import BadJsonError, BadPositionError, InvalidError
 from flyback.domain.graph import Graph, Node, NodeId
 from flyback.domain.graph_file import read_document
 from flyback.domain.json_value import dumps, loads_strict
+from flyback.domain.redaction import Redactor
 from flyback.domain.run import Mode
 from flyback.domain.template import Resolver, names_in, read_reference, render
 from flyback.domain.workspace import Workspace
 from flyback.engine.agentic.answer import REASON_CHARACTERS, Answer, Names, read_answer
 from flyback.engine.agentic.reason_stream import ReasonStream
 from flyback.engine.check import check
+from flyback.providers.skill_text import read_skill
 from kit.fuzz import fed_with
 
 pytestmark = pytest.mark.timeout(3_600)
@@ -158,3 +160,64 @@ def test_a_position_is_one_that_was_reached_or_is_refused(raw: bytes) -> None:
     text = raw.decode(errors="replace")
     with suppress(BadPositionError):
         assert str(position(Request({"type": "http", "headers": []}), text, last=20)) == (text.lstrip("0") or "0")
+
+
+_REPEATED = [
+    "{",
+    "{{",
+    '{"a":',
+    "[",
+    '"',
+    "'",
+    "{'",
+    "\\",
+    "</think>",
+    "<think>",
+    "```",
+    '{"next":',
+    "//",
+    "/*",
+    "{{a.",
+    "{{a[0]",
+    " ",
+    "\n",
+    "a",
+    "\\u",
+    "---\n",
+    "- ",
+    ": ",
+    "? ",
+    "&a ",
+    "|\n ",
+    "é",
+    "[1,",
+    "key=",
+    '{"next":"x",',
+    "}{",
+    "{}",
+    "1",
+    "-",
+    "{x:",
+    "<",
+    '{"a":{"b":',
+]
+
+
+@pytest.mark.parametrize("sign", _REPEATED)
+def test_a_text_of_one_sign_over_and_over_is_read_in_time(sign: str) -> None:
+    text = (sign * 60_000)[:60_000]
+    with _in_time():
+        render(text, Resolver(_GRAPH, _WORKSPACE, None).find)
+    with _in_time():
+        read_answer(text, _NAMES)
+        ReasonStream()(text)
+    with _in_time():
+        read_skill(f"---\n{text}\n---\nbody".encode())
+    with _in_time(), suppress(BadJsonError):
+        check(loads_strict(text.encode()), Mode.DAG)
+    with _in_time():
+        redactor = Redactor()
+        redactor.learn(f"{sign}-and-then-something-else", "a" * 40 + "b")
+        stream = redactor.stream()
+        shown = "".join(stream.add(text[begin : begin + 7]) for begin in range(0, len(text), 7))
+    assert text.startswith(shown)

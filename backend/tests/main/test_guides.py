@@ -1,4 +1,4 @@
-"""The code of the guides does what the guides say."""
+"""What the guides and the page on security say is so."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[3]
 _GUIDES = _ROOT / "docs" / "guides"
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def test_what_is_said_to_be_tried_against_it_is_there() -> None:
+    said = re.findall(r"`((?:backend/tests|web/e2e)/[^`]+)`", (_ROOT / "docs" / "security.md").read_text())
+    assert said
+    assert [path for path in said if not (_ROOT / path).is_file()] == []
 
 
 def test_the_node_type_of_the_guide_runs_and_passes_its_test(tmp_path: Path) -> None:
