@@ -23,6 +23,7 @@ from flyback.domain.errors import (
 )
 from flyback.domain.graph import NodeId
 from flyback.domain.model_entry import Prices
+from flyback.domain.redaction import Redactor
 from flyback.domain.run import RunId
 from flyback.domain.script import script_faults
 from flyback.engine.log import CallRole
@@ -233,6 +234,14 @@ async def test_the_journal_file_keeps_every_prompt_and_every_end(tmp_path: Path)
     ]
     assert calls[0].prompt == [Message("system", "be brief"), Message("user", "first ✅\n")]
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_known_key_in_a_prompt_is_not_written_into_the_journal(tmp_path: Path) -> None:
+    redactor, path = Redactor(), tmp_path / "scripted.jsonl"
+    redactor.learn('sk-"0123456789"')
+    model = ScriptedModel(clock=PatientClock(), journal=FileJournal(path, redactor), script=for_node({"text": "a"}))
+    await play(model, asking(prompt='the key is sk-"0123456789".'))
+    assert [message.text for message in read_journal(path)[0].prompt] == ["be brief", "the key is [secret]."]
 
 
 async def test_given_a_journal_that_cannot_be_written_the_call_fails_and_can_be_tried_again(tmp_path: Path) -> None:

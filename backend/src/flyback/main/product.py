@@ -120,7 +120,7 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
     except SecretKeyMissingError:
         await database.close()
         raise
-    journal = FileJournal(options.data / JOURNAL_FILE)
+    journal = FileJournal(options.data / JOURNAL_FILE, redactor)
     connections = ChatConnections(clock=clock, redactor=redactor, guard=model_guard(outside.allowed))
     embedded = _embedded(options)
     host = EmbeddedHost(_finder(options), log_file=options.data / _HOST_LOG)

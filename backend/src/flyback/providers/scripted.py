@@ -22,6 +22,7 @@ from pydantic import JsonValue
 
 from flyback.domain.errors import ConfigInvalidError, FlybackError, InvalidError, ScriptExhaustedError
 from flyback.domain.model_entry import SCRIPTED, Prices
+from flyback.domain.redaction import Redactor
 from flyback.domain.script import Reply, Script, ScriptPart, read_script
 from flyback.engine.estimate import estimate
 from flyback.engine.ports import CLARIFY, CallSite, ChatReply, ChatRequest, Clock, Decider, Message, ToolCall
@@ -81,10 +82,11 @@ class MemoryJournal:
 
 class FileJournal:
     """The calls as JSON lines: one when a call begins, one when it ends. Each is a single appending write, so that
-    several processes may share the file and a kill loses nothing that was written."""
+    several processes may share the file and a kill loses nothing that was written. What `redactor` knows stands in none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, redactor: Redactor | None = None) -> None:
         self._path = path
+        self._redactor = redactor or Redactor()
 
     async def begin(self, call: ScriptedCall) -> None:
         await asyncio.to_thread(self._append, {"at": "begin", **_head(call), **_prompt(call)})
@@ -99,7 +101,7 @@ class FileJournal:
             self._path.replace(self._path.with_name(f"{self._path.stem}.old{self._path.suffix}"))
 
     def _append(self, record: dict[str, JsonValue]) -> None:
-        line = json.dumps(record).encode("ascii") + b"\n"
+        line = self._redactor.text(json.dumps(record)).encode("ascii") + b"\n"
         handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(handle, line)
