@@ -30,6 +30,8 @@ def nobody_watches(_members: int, _seconds: float) -> None:
     """For a database whose commits nobody counts."""
 
 
+_GATHER_SECONDS = 0.001
+"""How long a group waits for others where the one before had several: each transaction writes the same pages again."""
 _GROUP = 256
 """Members of one group at most, so that the first of them does not wait for ever."""
 
@@ -95,7 +97,10 @@ class SqliteWriter:
             return
         finally:
             self._opened.set()
+        group: list[_Member] = []
         while (first := self._waiting.get()) is not None:
+            if len(group) > 1:
+                time.sleep(_GATHER_SECONDS)
             group, ends = self._group(first)
             self._commit(group)
             _answer(group)
