@@ -121,6 +121,7 @@ class Database:
             if parts.writer is not None:
                 await database._in_thread(parts.writer.open)
             await database.write(migrate)
+            await database.read(lambda _: None)  # the first connection takes milliseconds, which no run should wait for
         except BaseException:
             await database.close()
             raise
