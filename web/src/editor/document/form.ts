@@ -2,7 +2,7 @@
 import type { NodeType } from '@/api/types'
 import { propertiesOf } from '@/canvas/handles'
 
-export const CONTROLS = ['text', 'longText', 'template', 'references', 'model', 'skill', 'workflow', 'tools', 'variables', 'values', 'outputs', 'conditions', 'actions', 'schema', 'json', 'code', 'number', 'toggle', 'select'] as const
+export const CONTROLS = ['text', 'longText', 'template', 'references', 'model', 'skill', 'skills', 'workflow', 'mcpServer', 'mcpServers', 'mcpTool', 'tools', 'variables', 'values', 'outputs', 'conditions', 'actions', 'schema', 'json', 'code', 'number', 'toggle', 'select'] as const
 export type Control = typeof CONTROLS[number]
 
 export interface FormField {

@@ -21,7 +21,7 @@ export interface TestField {
 }
 
 /** Texts of these fields are not filled in. */
-const NO_TEMPLATES = new Set(['text', 'longText', 'code', 'model', 'skill', 'workflow', 'variables', 'schema', 'tools'])
+const NO_TEMPLATES = new Set(['text', 'longText', 'code', 'model', 'skill', 'skills', 'workflow', 'mcpServer', 'mcpServers', 'mcpTool', 'variables', 'schema', 'tools'])
 
 interface Target { readonly key: string, readonly label: string, readonly type: TestType, readonly isWhole: boolean }
 

@@ -60,12 +60,14 @@ class SmartActionConfig(AgentLimits):
     mcp_servers: list[str] | None = Field(
         default=None,
         description="MCP servers all of whose tools it may use.",
-        json_schema_extra=form("MCP servers", "MCP 服务器", editor="json", help_zh="可使用其全部工具。", advanced=True),
+        json_schema_extra=form(
+            "MCP servers", "MCP 服务器", editor="mcpServers", help_zh="可使用其全部工具。", advanced=True
+        ),
     )
     skills: list[str] | None = Field(
         default=None,
         description="Skills that it may read and follow, by their folders.",
-        json_schema_extra=form("Skills", "技能", editor="json", help_zh="可阅读并遵循的技能文件夹。", advanced=True),
+        json_schema_extra=form("Skills", "技能", editor="skills", help_zh="可阅读并遵循的技能文件夹。", advanced=True),
     )
 
 

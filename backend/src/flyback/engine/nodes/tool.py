@@ -19,12 +19,12 @@ class ToolConfig(ApprovedConfig):
     server: str = Field(
         min_length=1,
         description="The name of an MCP server.",
-        json_schema_extra=form("Server", "服务器", editor="text", help_zh="MCP 服务器的名称。"),
+        json_schema_extra=form("Server", "服务器", editor="mcpServer", help_zh="MCP 服务器的名称。"),
     )
     tool: str = Field(
         min_length=1,
         description="The tool's own name there.",
-        json_schema_extra=form("Tool", "工具", editor="text", help_zh="工具在该服务器上的名称。"),
+        json_schema_extra=form("Tool", "工具", editor="mcpTool", help_zh="工具在该服务器上的名称。"),
     )
     arguments: dict[str, JsonValue] | str = Field(
         default_factory=dict[str, JsonValue],
