@@ -104,12 +104,8 @@ class Book:
         if begins is not None:
             events.append(event_data.tool_call(begins))
             begun[begins.node_id, begins.visit_id] = begins.begun
-        limit = self._engine.limits.events
-        if end is None and self._last_event + len(events) > limit - _KEPT_FOR_THE_END:
-            raise EventLimitError(
-                f"the run has {self._last_event:,} events; the limit is {limit:,}",
-                fix="Split the work into several runs.",
-            )
+        if end is None:
+            self._check_room_for(events)
         commit = Commit(
             run_id=self._state.run_id,
             epoch=self._state.epoch,
@@ -129,19 +125,31 @@ class Book:
             inside=self._state.inside,
             closes_sub_runs=end is not None and self._may_hold_runs,
         )
+        await self._commit(commit)
+        self._step += 1
+        self._last_event += len(events)
+        self._begun = begun
+
+    def _check_room_for(self, events: Sequence[NewEvent]) -> None:
+        limit = self._engine.limits.events
+        if self._last_event + len(events) > limit - _KEPT_FOR_THE_END:
+            raise EventLimitError(
+                f"the run has {self._last_event:,} events; the limit is {limit:,}",
+                fix="Split the work into several runs.",
+            )
+
+    async def _commit(self, commit: Commit) -> None:
+        """Hand a step to the log, again and again while the storage is in trouble."""
         while True:
             try:
                 await self._engine.log.commit(commit)
-                break
+                return
             except AnsweredError as answered:
                 self._last_event = answered.last_event
                 raise
             except (StorageBusyError, StorageFullError) as trouble:
                 _log.warning("run %s: step %d waits for the storage: %s", commit.run_id, commit.step, trouble)
                 await self._engine.clock.sleep(STORAGE_WAIT_SECONDS)
-        self._step += 1
-        self._last_event += len(events)
-        self._begun = begun
 
     async def keep(
         self,
