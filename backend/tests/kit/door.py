@@ -18,6 +18,7 @@ from flyback.domain.model_entry import BUILT_IN
 from flyback.domain.redaction import Redactor
 from flyback.engine.parts import Engine
 from flyback.engine.ports import Clock
+from flyback.main.wiring import services_of
 from flyback.providers.agents.builtin import BuiltinRuntime
 from flyback.providers.catalog import Catalog
 from flyback.providers.chat.http_model import ChatConnections
@@ -29,30 +30,17 @@ from flyback.providers.scripted import MemoryJournal, ScriptedModel
 from flyback.providers.skill_folders import SkillFolders
 from flyback.providers.skill_versions import SkillVersions
 from flyback.providers.system import RandomIds, SystemClock, SystemDice
-from flyback.services.acceptance import QUEUE_LIMIT, Acceptance
+from flyback.services.acceptance import QUEUE_LIMIT
 from flyback.services.actor import Actor
-from flyback.services.auth import Auth
 from flyback.services.called_workflows import StoredWorkflows
 from flyback.services.container import Services
 from flyback.services.embedded_model import EmbeddedFile
-from flyback.services.forks import Forks
 from flyback.services.mcp_credentials import CredentialBox
 from flyback.services.mcp_entries import StoredServers
 from flyback.services.mcp_servers import McpServers
 from flyback.services.model_entries import StoredEntries
-from flyback.services.models import Models
-from flyback.services.node_test import NodeTests
 from flyback.services.operations import Operations
-from flyback.services.people import People
-from flyback.services.run_stream import RunStreams
-from flyback.services.run_views import RunViews
-from flyback.services.runs import Runs
-from flyback.services.samples import Samples, packaged_samples
-from flyback.services.settings import Settings
 from flyback.services.skills import Skills
-from flyback.services.workflow_files import WorkflowFiles
-from flyback.services.workflow_history import WorkflowHistory
-from flyback.services.workflows import Workflows
 from flyback.storage.database import Database
 from flyback.storage.hub import Hub
 from flyback.storage.ledger import Ledger, SubRunLedger
@@ -173,29 +161,20 @@ def _services(
         workflows=StoredWorkflows(database),
     )
     dispatcher = LocalDispatcher(engine, ledger)
-    acceptance = Acceptance(database, ledger, dispatcher, clock=clock, queue_limit=queue_limit)
-    runs = Runs(database, ledger, dispatcher, catalog, acceptance=acceptance, embedded_is_ready=lambda: False, ids=ids)
-    views = RunViews(database)
-    workflows = Workflows(database, clock=clock, ids=ids, runs=runs)
-    auth = Auth(database, clock=clock, ids=ids)
-    services = Services(
-        auth=auth,
-        people=People(database, auth, clock=clock, ids=ids),
-        settings=Settings(database, clock=clock),
-        workflows=workflows,
-        history=WorkflowHistory(database, clock=clock, workflows=workflows),
-        files=WorkflowFiles(workflows, redactor=redactor, secrets=entries),
-        samples=Samples(packaged_samples(), workflows=workflows),
-        runs=runs,
-        forks=Forks(database, catalog, acceptance=acceptance, ids=ids),
-        run_views=views,
-        streams=RunStreams(ledger, hub, views),
-        node_tests=NodeTests(database, engine, redactor=redactor, embedded_is_ready=lambda: False),
-        models=Models(database, catalog=catalog, box=box, redactor=redactor, clock=clock, ids=ids),
-        embedded=EmbeddedFile(folder / "model.gguf", folder),
+    services = services_of(
+        engine,
+        ledger,
+        hub,
+        dispatcher,
+        catalog=catalog,
+        box=box,
+        entries=entries,
         skills=skills,
         mcp_servers=McpServers(database, tools, operators=operators, credentials=credentials, clock=clock, ids=ids),
+        embedded=EmbeddedFile(folder / "model.gguf", folder),
+        embedded_is_ready=lambda: False,
         operations=Operations(database),
+        queue_limit=queue_limit,
     )
 
     async def close_outside() -> None:

@@ -19,6 +19,7 @@ from flyback.engine.ports import AgentRuntime
 from flyback.engine.watch import Watches
 from flyback.main.operator import CONNECTIONS, QUEUE_LIMIT
 from flyback.main.outside import Outside
+from flyback.main.wiring import services_of
 from flyback.providers.agents.builtin import BuiltinRuntime
 from flyback.providers.agents.hermes.install import HermesInstall
 from flyback.providers.agents.hermes.runtime import HermesRuntime
@@ -36,31 +37,17 @@ from flyback.providers.skill_versions import SkillVersions
 from flyback.providers.system import RandomIds, SystemClock, SystemDice
 from flyback.providers.telemetry.metrics import Metrics
 from flyback.providers.telemetry.traces import Traces
-from flyback.services.acceptance import Acceptance
 from flyback.services.actor import Actor
-from flyback.services.auth import Auth
 from flyback.services.called_workflows import StoredWorkflows
 from flyback.services.container import Services
 from flyback.services.embedded_model import EmbeddedFile
-from flyback.services.forks import Forks
 from flyback.services.mcp_credentials import CredentialBox
 from flyback.services.mcp_entries import StoredServers
 from flyback.services.mcp_servers import McpServers
 from flyback.services.model_entries import StoredEntries, check_key
-from flyback.services.models import Models
-from flyback.services.node_test import NodeTests
 from flyback.services.operations import Operations
-from flyback.services.people import People
-from flyback.services.run_stream import RunStreams
-from flyback.services.run_views import RunViews
-from flyback.services.runs import Runs
-from flyback.services.samples import Samples, packaged_samples
-from flyback.services.settings import Settings
 from flyback.services.skills import Skills, packaged_skills
 from flyback.services.tidying import Tidying
-from flyback.services.workflow_files import WorkflowFiles
-from flyback.services.workflow_history import WorkflowHistory
-from flyback.services.workflows import Workflows
 from flyback.storage.database import Database, Durability
 from flyback.storage.event_poll import EventPoll
 from flyback.storage.hub import Hub
@@ -164,39 +151,22 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
         watch=Watches([metrics] if traces is None else [metrics, traces]),
     )
     dispatcher = make_dispatcher(engine, ledger, database)
-    views = RunViews(database)
-    acceptance = Acceptance(database, ledger, dispatcher, clock=clock, queue_limit=QUEUE_LIMIT.read(os.environ))
-    runs = Runs(
-        database,
+    services = services_of(
+        engine,
         ledger,
+        hub,
         dispatcher,
-        catalog,
-        acceptance=acceptance,
-        embedded_is_ready=lambda: embedded.is_ready,
-        ids=ids,
-    )
-    workflows = Workflows(database, clock=clock, ids=ids, runs=runs)
-    auth = Auth(database, clock=clock, ids=ids)
-    services = Services(
-        auth=auth,
-        people=People(database, auth, clock=clock, ids=ids),
-        settings=Settings(database, clock=clock),
-        workflows=workflows,
-        history=WorkflowHistory(database, clock=clock, workflows=workflows),
-        files=WorkflowFiles(workflows, redactor=redactor, secrets=entries),
-        samples=Samples(packaged_samples(), workflows=workflows),
-        runs=runs,
-        forks=Forks(database, catalog, acceptance=acceptance, ids=ids),
-        run_views=views,
-        streams=RunStreams(ledger, hub, views),
-        node_tests=NodeTests(database, engine, redactor=redactor, embedded_is_ready=lambda: embedded.is_ready),
-        models=Models(database, catalog=catalog, box=box, redactor=redactor, clock=clock, ids=ids),
-        embedded=embedded,
+        catalog=catalog,
+        box=box,
+        entries=entries,
         skills=skills,
         mcp_servers=McpServers(
             database, mcp_tools, operators=outside.mcp_servers, credentials=credentials, clock=clock, ids=ids
         ),
+        embedded=embedded,
+        embedded_is_ready=lambda: embedded.is_ready,
         operations=Operations(database, registry=metrics.registry, probes={"dispatcher": dispatcher.trouble}),
+        queue_limit=QUEUE_LIMIT.read(os.environ),
     )
     poll = None if database.is_sqlite else EventPoll(database, hub)
     relay = None if database.is_sqlite else Relay(database, hub, worker_id=ledger.worker_id)
@@ -206,7 +176,7 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
             poll.start()
             relay.start()
         tidying = Tidying(database, clock=clock)
-        yield Product(services, await auth.first_user(), hub, dispatcher, redactor, tidying, journal)
+        yield Product(services, await services.auth.first_user(), hub, dispatcher, redactor, tidying, journal)
     finally:
         await dispatcher.stop()
         if poll is not None and relay is not None:
