@@ -46,6 +46,10 @@ describe('the difference of two values', () => {
       changes: [{ path: 'list[1]', before: 'y', after: 'z' }, { path: 'list[2]', after: 'w' }, { path: 'gone', before: true }, { path: 'more', after: null }],
     })
   })
+  it('tells integers apart that a number would not', () => {
+    expect(diffValues({ id: 9007199254740993n }, { id: 9007199254740992n }).changes).toEqual([{ path: 'id', before: 9007199254740993n, after: 9007199254740992n }])
+    expect(diffValues({ id: 9007199254740993n }, { id: 9007199254740993n }).changes).toEqual([])
+  })
   it('finds nothing in a value and itself', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => { expect(diffValues(value, structuredClone(value)).changes).toEqual([]) }))
   })
