@@ -112,6 +112,27 @@ test('the default model and the limits are kept by the server', async ({ page, a
   await api.put('/settings', { limits: { maxVisits: 50 } })
 })
 
+test('a language that is chosen while the settings are on their way stays', async ({ page, api }) => {
+  const held: (() => void)[] = []
+  await page.route('**/api/settings', async (route) => {
+    await new Promise<void>((done) => { held.push(done) })
+    await route.continue()
+  })
+  await page.goto('/settings')
+  await page.getByRole('radiogroup', { name: 'Language' }).getByText('中文').click()
+  await expect(page.getByRole('heading', { level: 1, name: '设置' })).toBeVisible()
+  const known = page.waitForResponse(response => response.url().endsWith('/api/settings') && response.request().method() === 'GET')
+  held[0]?.()
+  await known
+  await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)) }))
+  await expect(page.locator('html')).toHaveAttribute('lang', 'zh-CN')
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  for (const go of held) go()
+  await page.reload()
+  await expect(page.locator('html')).toHaveAttribute('lang', 'zh-CN')
+  await api.put('/settings', { language: null })
+})
+
 test('language and theme change at once and stay for the next visit', async ({ page, api }) => {
   await page.goto('/settings')
   await page.getByRole('radio', { name: '中文' }).check({ force: true })
