@@ -1,11 +1,11 @@
 /** A list that is loaded, changed and loaded again; what went wrong is told beside it. */
-import { onMounted, ref, shallowRef } from 'vue'
+import { onMounted, shallowRef } from 'vue'
+import { useAttempt } from '@/ui/useAttempt'
 
 export function useRows<Row>(fetchAll: () => Promise<{ items: Row[] }>) {
   const rows = shallowRef<Row[]>()
   const loadError = shallowRef<unknown>()
-  const error = shallowRef<unknown>()
-  const busy = ref(false)
+  const { busy, error, attempt: tryTo } = useAttempt()
 
   async function load() {
     loadError.value = undefined
@@ -16,18 +16,10 @@ export function useRows<Row>(fetchAll: () => Promise<{ items: Row[] }>) {
     }
   }
 
-  async function attempt(action: () => Promise<unknown>) {
-    error.value = undefined
-    busy.value = true
-    try {
-      await action()
-      await load()
-    } catch (failure) {
-      error.value = failure
-    } finally {
-      busy.value = false
-    }
-  }
+  const attempt = (action: () => Promise<unknown>) => tryTo(async () => {
+    await action()
+    await load()
+  })
 
   onMounted(load)
   return { rows, loadError, error, busy, load, attempt }
