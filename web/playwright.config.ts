@@ -36,6 +36,7 @@ export default defineConfig({
   projects: [
     { name: 'journeys', testMatch: /\.spec\.ts$/ },
     { name: 'screenshots', testMatch: /pictures\.ts$/, timeout: 600_000 },
+    { name: 'screenshots-zh', testMatch: /pictures\.ts$/, timeout: 600_000, use: { locale: 'zh-CN' } },
     { name: 'perf', testMatch: /measure\.ts$/, timeout: 600_000 },
   ],
 })

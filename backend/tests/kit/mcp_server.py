@@ -1,4 +1,7 @@
-"""A real MCP server in a process of its own, over stdio or streamable HTTP: `python mcp_server.py stdio|http`."""
+"""A real MCP server in a process of its own, over stdio or streamable HTTP: `python mcp_server.py stdio|http [FILE]`.
+
+Where FILE is there, it says of its tools what they say when they are changed.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def become(server: MCPServer, *, changed: bool) -> None:
 
 def make() -> MCPServer:
     server = MCPServer("tools of a test")
-    become(server, changed=False)
+    become(server, changed=len(sys.argv) > 2 and Path(sys.argv[2]).exists())
 
     @server.tool(description="Makes the others say something else of themselves.", structured_output=False)
     def change(changed: bool) -> str:

@@ -15,8 +15,9 @@ import { Api } from './api.ts'
 
 const FLYBACK = process.env['FLYBACK'] ?? fileURLToPath(new URL('../../../.venv/bin/flyback', import.meta.url))
 const TOOLS = fileURLToPath(new URL('../../../backend/tests/kit/mcp_server.py', import.meta.url))
+const CHANGED = 'tools-changed'
 /** A real MCP server as a program of the operator's file, named `desk`. */
-const OPERATORS_TOOLS = `[servers.desk]\ncommand = ${JSON.stringify(join(dirname(FLYBACK), 'python'))}\nargs = [${JSON.stringify(TOOLS)}, "stdio"]\n`
+const operatorsTools = (data: string) => `[servers.desk]\ncommand = ${JSON.stringify(join(dirname(FLYBACK), 'python'))}\nargs = [${[TOOLS, 'stdio', join(data, CHANGED)].map(each => JSON.stringify(each)).join(', ')}]\n`
 const LINK = /Sign in: (http:\/\/127\.0\.0\.1:(\d+)\/sign-in#secret=\S+)/
 const run = promisify(execFile)
 
@@ -42,7 +43,7 @@ export class FlybackServer {
   /** Starts a server over a new folder and signs in: `api` speaks with a key of its own, `session` is a browser's. */
   static async create(withTools = false): Promise<FlybackServer> {
     const server = new FlybackServer(await mkdtemp(join(tmpdir(), 'flyback-e2e-')))
-    if (withTools) await writeFile(join(server.data, 'mcp.toml'), OPERATORS_TOOLS)
+    if (withTools) await writeFile(join(server.data, 'mcp.toml'), operatorsTools(server.data))
     server.usedLink = await server.start()
     const { session, csrfToken } = await signIn(server.baseUrl, server.usedLink)
     server.session = session
@@ -63,6 +64,9 @@ export class FlybackServer {
     this.#port = Number(new URL(link).port)
     return link
   }
+
+  /** From now on `desk` says something else of its tools. */
+  changeTools = () => writeFile(join(this.data, CHANGED), '')
 
   /** Ends the process as a power cut ends it. */
   kill = () => this.#end('SIGKILL')

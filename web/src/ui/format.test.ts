@@ -3,12 +3,13 @@ import { formatBytes, formatCost, formatDuration, formatRelative, formatTokens }
 
 describe('a duration', () => {
   it.each([
-    [400, '0.4 s'], [9_960, '10 s'], [59_400, '59 s'], [252_000, '4 min 12 s'], [240_000, '4 min'], [7_500_000, '2 h 5 min'], [90_000_000, '1 d 1 h'],
+    [0, '0 ms'], [23.4, '23 ms'], [95, '0.1 s'], [400, '0.4 s'], [9_960, '10 s'], [59_400, '59 s'], [252_000, '4 min 12 s'], [240_000, '4 min'], [7_500_000, '2 h 5 min'], [90_000_000, '1 d 1 h'],
   ])('of %i ms reads %s', (ms, words) => {
     expect(formatDuration(ms, 'en')).toBe(words)
   })
   it('is said in Chinese too', () => {
     expect(formatDuration(252_000, 'zh-CN')).toBe('4 分钟 12 秒')
+    expect(formatDuration(23, 'zh-CN')).toBe('23 毫秒')
   })
 })
 

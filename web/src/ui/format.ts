@@ -8,8 +8,9 @@ const unit = (language: Language, name: string, value: number, digits = 0) =>
   new Intl.NumberFormat(language, { style: 'unit', unit: name, unitDisplay: 'short', minimumFractionDigits: digits, maximumFractionDigits: digits })
     .format(value).replace(/^([\d.,]+)(?=\p{Script=Han})/u, '$1 ')
 
-/** `0.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`. */
+/** `40 ms`, `0.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`. */
 export function formatDuration(ms: number, language: Language): string {
+  if (ms < 95) return unitShort(language, 'millisecond', Math.round(ms))
   const seconds = ms / 1000
   if (seconds < 9.95) return unitShort(language, 'second', seconds, 1)
   const whole = Math.round(seconds)
@@ -19,7 +20,7 @@ export function formatDuration(ms: number, language: Language): string {
   return join([['day', Math.floor(whole / 86_400)], ['hour', Math.floor(whole % 86_400 / 3600)]], language)
 }
 
-const SHORT: Record<string, string> = { second: 's', minute: 'min', hour: 'h', day: 'd' }
+const SHORT: Record<string, string> = { millisecond: 'ms', second: 's', minute: 'min', hour: 'h', day: 'd' }
 
 function unitShort(language: Language, name: string, value: number, digits = 0): string {
   return language === 'en' ? `${value.toFixed(digits)} ${SHORT[name] ?? name}` : unit(language, name, value, digits)

@@ -20,7 +20,7 @@ export function rowsOf(value: object, path: string, count: number): { rows: Tree
 
 /** A branch in a line: `{ title, pages, … }` or `[ 12 ]`. */
 export function outline(value: object): string {
-  if (Array.isArray(value)) return `[ ${value.length} ]`
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[ ${value.length} ]`
   const keys = Object.keys(value)
   return keys.length === 0 ? '{}' : `{ ${keys.slice(0, 4).join(', ')}${keys.length > 4 ? ', …' : ''} }`
 }

@@ -1,5 +1,5 @@
 /** What can be said of one step of a run: its badge, the handles it activated, how long it worked and waited, its main value. Pure. */
-import type { Envelope, GraphData, Usage } from '@/api/types'
+import type { Decision, Envelope, GraphData, Usage } from '@/api/types'
 import { beginningOf } from './bigValue'
 import { withoutMarks } from './marks'
 import type { RunView, Step } from './runView'
@@ -119,4 +119,9 @@ export function flyBacks(steps: readonly Step[]): { all: number, jumps: number }
 /** Bytes of a text as a token is estimated where a provider tells no usage: four to one. */
 export function estimatedTokens(text: string): number {
   return Math.ceil(new TextEncoder().encode(text).length / 4)
+}
+
+/** The reason of a fallback repeats what made it fall back, and the cause is told by itself. */
+export function isCauseAgain({ source, reason, cause }: Decision): boolean {
+  return source === 'fallback' && Boolean(cause) && reason.includes(cause ?? '')
 }
