@@ -148,6 +148,11 @@ class Worker:
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
+    def freeze(self) -> None:
+        """Stop it in its tracks, and return when it stands still."""
+        self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+
     def end(self, number: signal.Signals) -> int:
         """Send a signal that ends it, and return its exit code."""
         self._process.send_signal(number)

@@ -220,7 +220,8 @@ async def test_the_server_ends_a_transaction_that_stands_still(tmp_path: Path) -
     queue = database.engine_for_queue()
     asked = sa.text("SHOW idle_in_transaction_session_timeout")
     with queue.connect() as conn:
-        assert conn.execute(asked).scalar_one() == "20s"
-    assert await database.write(lambda conn: conn.execute(asked).scalar_one()) == "20s"
+        assert conn.execute(asked).scalar_one() == "10s"
+    assert await database.write(lambda conn: conn.execute(asked).scalar_one()) == "10s"
+    assert await database.read(lambda conn: conn.execute(asked).scalar_one()) == "10s"
     queue.dispose()
     await database.close()

@@ -44,7 +44,8 @@ _FIRST_WAIT_SECONDS = 0.05
 _LONGEST_WAIT_SECONDS = 2.0
 _LOCK_WAIT_MS = 5_000
 _VACUUM_WAIT_MS = 60_000
-_STANDING_STILL = "SET idle_in_transaction_session_timeout = '20s'"
+_STANDING_STILL = "SET idle_in_transaction_session_timeout = '10s'"
+"""Shorter than the lease of a worker: what a frozen one has locked is free by the time that another may take it up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +314,8 @@ def _psycopg_address(address: sa.URL) -> str:
 
 
 def _postgres_engine(address: sa.URL, **settings: Any) -> sa.Engine:
-    """An engine whose transactions the server ends when they stand still: a frozen process keeps no row locked."""
+    """An engine whose transactions the server ends when they stand still: a frozen process keeps no row locked, and no
+    table from a migration."""
     engine = sa.create_engine(address, **settings)
 
     def set_up(driver: PsycopgConnection, _: object) -> None:
@@ -339,7 +341,7 @@ async def _postgres_parts(address: sa.URL, shares: _Shares) -> _Parts:
     common = {"max_overflow": 0, "pool_pre_ping": True, "pool_timeout": 5}
     return _Parts(
         readers=ThreadPoolExecutor(shares.readers + shares.writers, thread_name_prefix="flyback-db"),
-        read_engine=sa.create_engine(address, pool_size=shares.readers, isolation_level="REPEATABLE READ", **common),
+        read_engine=_postgres_engine(address, pool_size=shares.readers, isolation_level="REPEATABLE READ", **common),
         writer=None,
         write_engine=_postgres_engine(address, pool_size=shares.writers, **common),
         pool=pool,

@@ -112,7 +112,7 @@ def test_given_workers_that_freeze_and_stop_when_the_others_go_on_then_every_run
     with fleet.door.client() as client:
         runs = [fleet.start(client, {"text": "done", "delayMs": 1_500}) for _ in range(6)]
         # when the first worker, who judges, is frozen for longer than its lease, and is then told to stop
-        one.signal(signal.SIGSTOP)
+        one.freeze()
         for run_id in runs:
             reader = EventReader(fleet.door.client(), f"/runs/{run_id}/events")
             reader.wait(lambda seen: seen.ended, within_seconds=60)
