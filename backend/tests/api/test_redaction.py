@@ -69,7 +69,7 @@ async def test_a_node_that_gets_hold_of_a_key_leaves_it_in_no_row_and_no_event(
 
 
 async def test_a_key_that_a_person_types_in_is_no_input_and_no_answer(door: Door, tmp_path: Path) -> None:
-    # given a stored key, and somebody who gives it to a run as an input, as an answer, and to a fork as an edit
+    # given a stored key, and somebody who gives it to a run as an input, for a later visit, as an answer, and to a fork
     entry = {"name": "m", "provider": "openai-compatible", "baseUrl": "https://m.example", "model": "m"}
     assert (await door.page.post("/api/models", json={**entry, "apiKey": SECRET})).status_code == 201
     graph = draw(
@@ -81,6 +81,7 @@ async def test_a_key_that_a_person_types_in_is_no_input_and_no_answer(door: Door
     script: JsonValue = [{"for": {"role": "planner"}, "replies": route}]
     document = {"name": "w", "mode": "AGENTIC", "graphData": dict(graph.document), "script": script}
     body = {"workflow": document, "inputs": {"q": f"Bearer {SECRET}"}, "model": "scripted"}
+    body["queuedInputs"] = {"ask": [{"q": f"later {SECRET}"}]}
     asked = (await door.page.post("/api/runs", params={"wait": "true"}, json=body)).json()
     assert asked["status"] == "PAUSED"
     answer = {"answers": [{"questionId": "word", "value": f"it is {SECRET}"}]}
@@ -89,7 +90,7 @@ async def test_a_key_that_a_person_types_in_is_no_input_and_no_answer(door: Door
     run = f"/api/runs/{asked['runId']}"
     ended = await _ended(door, run)
     visits = (await door.page.get(f"{run}/visits")).json()["items"]
-    fork = {"visitId": visits[1]["visitId"], "variables": {"person__word": SECRET}, "next": "out"}
+    fork = {"visitId": visits[1]["visitId"], "variables": {"person__word": SECRET}, "next": "out", "reason": SECRET}
     forked = await door.page.post(f"{run}/fork", params={"wait": "true"}, json=fork)
     assert forked.json()["outputs"][0]["result"] == "Bearer [secret] [secret]", forked.text
     # then nothing of it is stored, and what it was is a mark

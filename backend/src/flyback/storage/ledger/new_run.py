@@ -109,4 +109,14 @@ def accept(conn: sa.Connection, run: NewRun, *, worker_id: str, now: datetime, r
 
 def _redacted(run: NewRun, redactor: Redactor) -> NewRun:
     fork = None if run.fork is None else replace(run.fork, edits=redactor.values(run.fork.edits))
-    return replace(run, inputs=redactor.values(run.inputs), fork=fork)
+    forced = run.options.forced
+    options = replace(
+        run.options,
+        queued_inputs={
+            node_id: [redactor.values(entry) for entry in entries]
+            for node_id, entries in run.options.queued_inputs.items()
+        },
+        forced=None if forced is None else replace(forced, reason=redactor.text(forced.reason)),
+    )
+    warnings = [redactor.value(warning) for warning in run.warnings]
+    return replace(run, inputs=redactor.values(run.inputs), options=options, warnings=warnings, fork=fork)
