@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from flyback.domain.events import LiveText
+from flyback.domain.redaction import Redactor
 from flyback.domain.run import RunId, RunUsage, StepStatus
 from flyback.engine.log import Commit
 from flyback.storage.hub import Hub, Woken
@@ -58,6 +59,17 @@ async def test_a_new_attempt_begins_from_nothing() -> None:
     hub.publish(_text("again"))
     with hub.subscribe(RUN) as reader:
         assert await reader.next() == _text("again", whole=True)
+
+
+async def test_given_a_secret_half_said_when_the_only_reader_leaves_then_its_other_half_is_shown_to_nobody() -> None:
+    redactor = Redactor()
+    redactor.learn("sk-live-0123456789")
+    hub = Hub(redactor)
+    with hub.subscribe(RUN):
+        hub.publish(_text("sk-live-01"))
+    hub.publish(_text("23456789 is the key"))
+    with hub.subscribe(RUN) as reader:
+        assert await reader.next() == _text("[secret] is the key", whole=True)
 
 
 async def test_given_text_whose_visit_is_stored_when_somebody_comes_then_it_is_not_told_again() -> None:

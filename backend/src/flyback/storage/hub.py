@@ -251,7 +251,7 @@ class Hub(LiveSink):
             self._elsewhere.moved(run_id, settled)
 
     def _forget_idle(self, run_id: RunId, run: _Run) -> None:
-        if not run.subscribers and not run.texts:
+        if not run.subscribers and not run.texts and not run.redacted:  # which may hold a secret's beginning
             self._runs.pop(run_id, None)
 
 
