@@ -76,7 +76,15 @@ _LOCAL = tuple(
         "fc00::/7",
     )
 )
-_METADATA = frozenset({IPv4Address("100.100.100.200"), IPv6Address("fd00:ec2::254")})
+_METADATA = frozenset(
+    {
+        IPv4Address("100.100.100.200"),  # Alibaba
+        IPv6Address("fd00:ec2::254"),  # Amazon
+        IPv6Address("fd20:ce::254"),  # Google
+        IPv6Address("fd00:c1::a9fe:a9fe"),  # Oracle
+        IPv6Address("fd00:42::42"),  # Scaleway
+    }
+)
 """Where clouds tell a machine its secrets, besides the link-local addresses."""
 
 
