@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue
 from sqlalchemy import Connection
 
-from flyback.domain.errors import Fault, InvalidError, ModelUnknownError, StateCorruptError
+from flyback.domain.errors import ConfigInvalidError, Fault, InvalidError, ModelUnknownError, StateCorruptError
 from flyback.domain.fork import read_edits
 from flyback.domain.graph import Graph, NodeId
 from flyback.domain.graph_file import WorkflowDocument
@@ -103,8 +103,8 @@ class Forks:
         graph, warnings = checked_graph(origin.document, Mode.AGENTIC, script=options.script)
         planner = wish.planner_model or options.planner_model
         if options.budget.cost is not None:
-            # The default model was there when the other run was accepted; where it has gone, the fork meets that itself.
-            with suppress(ModelUnknownError):
+            # The default model could be used when the other run was accepted; where not any more, the fork meets that itself.
+            with suppress(ModelUnknownError, ConfigInvalidError):
                 default = await self._models.find(options.default_model, owner_id=actor.owner_id)
                 warnings = [*warnings, *await without_price(self._models, actor, graph, planner, default)]
         _check_place(graph, last, wish, max_visits=options.max_visits)
