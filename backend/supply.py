@@ -63,11 +63,12 @@ def read_npm(text: str, said: str) -> Found:
 
 def tell(what: str, found: Found) -> bool:
     """Print what was found; return whether it is a failure."""
-    if found.why_not:
-        print(f"audit of {what}: SKIPPED, nothing was checked. No advisory service answered: {found.why_not}")
-        return False
     for line in found.weak:
         print(f"audit of {what}: {line}")
+    if found.why_not:
+        checked = "the rest was not checked" if found.weak else "nothing was checked"
+        print(f"audit of {what}: SKIPPED, {checked}. No advisory service answered: {found.why_not}")
+        return bool(found.weak)
     if found.unknown:
         print(f"audit of {what}: not known to the service: {', '.join(found.unknown)}")
     print(f"audit of {what}: {len(found.weak)} known weaknesses in {found.asked - len(found.unknown)} packages")

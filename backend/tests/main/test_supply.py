@@ -77,3 +77,12 @@ def test_no_answer_is_told_as_skipped(
         "SKIPPED, nothing was checked. No advisory service answered: ConnectionError: no route"
         in capsys.readouterr().out
     )
+
+
+def test_a_weakness_that_was_found_fails_although_not_everything_could_be_asked(
+    supply: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert supply.tell("it", supply.Found(["old 1.0: CVE-1"], why_not="no route"))
+    told = capsys.readouterr().out
+    assert "audit of it: old 1.0: CVE-1" in told
+    assert "SKIPPED, the rest was not checked. No advisory service answered: no route" in told
