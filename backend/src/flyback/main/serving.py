@@ -155,7 +155,10 @@ class _Server(uvicorn.Server):
         self._hub = hub
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+        # Not as it stands there: a signal that it has noted is raised again when it ends, and would end the process
+        # before the runs are handed back.
+        self.force_exit = self.should_exit
+        self.should_exit = True
         self._hub.close()
 
 
