@@ -14,7 +14,10 @@ export function readJson(text: string): unknown {
   const mark = freshMark()
   const marked = withMarks(text, mark)
   if (marked === text) return JSON.parse(text)
-  return JSON.parse(marked, (_, value: unknown) => (typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value))
+  return JSON.parse(marked, (name, value: unknown) => {
+    if (name.startsWith(mark)) throw new SyntaxError('A number is no name.')
+    return typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value
+  })
 }
 
 /** What a text says where it is JSON. */
