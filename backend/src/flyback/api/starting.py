@@ -66,6 +66,7 @@ class Starter:
         return IdempotencyKey(self.request.url.path, key, hashlib.sha256(body.encode()).hexdigest())
 
     async def told(self, accepted: Accepted) -> Response:
+        """Return the answer that the caller wants: 202 at once, the run at its end or at a pause, or its events."""
         location = {"Location": f"/api/runs/{accepted.run_id}"}
         caller, services = self.caller, self.services
         if wants_stream(self.request):

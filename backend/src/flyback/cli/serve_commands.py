@@ -48,13 +48,15 @@ def worker(
     database_url: Annotated[str, DatabaseOption],
     data: DataOption = DEFAULT_DATA,
     embedded_model: Annotated[str, typer.Option(envvar="FLYBACK_EMBEDDED_MODEL")] = "default",
-    host: Annotated[str, typer.Option(help="The address of that port.")] = "127.0.0.1",
     port: Annotated[
         int | None,
         typer.Option(
             envvar="FLYBACK_WORKER_PORT", help="Answer /healthz, /readyz and /metrics here.", min=0, max=65535
         ),
     ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where that port can be reached: 0.0.0.0 from other machines.")
+    ] = "127.0.0.1",
 ) -> None:
     """Run one more worker process on the shared PostgreSQL."""
     hooks_of(context).work(WorkOptions(folder(data), database_url, embedded_model, host, port))
