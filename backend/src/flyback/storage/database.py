@@ -45,7 +45,8 @@ _LONGEST_WAIT_SECONDS = 2.0
 _LOCK_WAIT_MS = 5_000
 _VACUUM_WAIT_MS = 60_000
 _STANDING_STILL = "SET idle_in_transaction_session_timeout = '10s'"
-"""Shorter than the lease of a worker: what a frozen one has locked is free by the time that another may take it up."""
+"""Shorter than a worker's lease, unless that was set shorter still: what a frozen one has locked is free by the time that
+another may take it up."""
 
 
 @dataclass(frozen=True, slots=True)
