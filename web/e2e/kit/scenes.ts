@@ -83,7 +83,7 @@ export async function make({ api, changeTools }: FlybackServer, language: Langua
     },
     script: [planner(['each', t('Ask for each.', '逐个查询。')], ['out', t('All were asked for.', '全部查完。')])],
   }, { list: harbours })
-  const inner = (await api.get<{ items: Run[] }>(`/workflows/${one}/runs`)).items[0]?.runId ?? ''
+  const inner = (await api.get<{ items: Run[] }>(`/runs?parent=${each.runId}`)).items[0]?.runId ?? ''
 
   const trip = await api.asking(tripPlanner(t('Trip planner', '行程规划'), language))
   const invoice = await api.asking(invoiceCheck(t('Invoice check', '发票核对'), 86_400))

@@ -6,6 +6,8 @@ import { usePolling } from '@/ui/usePolling'
 import type { SubRun } from '../model/runView'
 
 const EVERY_MS = 2000
+/** Runs that are asked at once; as they are answered, the next ones' questions come up. */
+const MOST = 8
 
 export function useInnerQuestions(runs: () => readonly SubRun[]) {
   const seen = shallowRef<ReadonlyMap<string, Pause>>(new Map())
@@ -15,7 +17,7 @@ export function useInnerQuestions(runs: () => readonly SubRun[]) {
   const shownOpen = () => runs().filter(run => [...seen.value.values()].some(pause => pause.status === 'OPEN' && pause.runId === run.runId)).map(run => run.runId)
 
   async function load() {
-    const asked = [...new Set([...waiting.value, ...shownOpen()])]
+    const asked = [...new Set([...shownOpen(), ...waiting.value])].slice(0, MOST)
     if (asked.length === 0) return
     try {
       const lists = await Promise.all(asked.map(run_id => ok(api.GET('/api/runs/{run_id}/pauses', { params: { path: { run_id } } }))))
