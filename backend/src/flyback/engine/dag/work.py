@@ -24,7 +24,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """A node's work raised what ends the run."""
+    """A node's work, or the waiting for answers, raised what ends the run."""
 
     error: Exception
 
@@ -80,7 +80,7 @@ class Work:
             self._watching = None
 
     async def report(self) -> Report:
-        """Wait for the next report. Raises what broke a node's work."""
+        """Wait for the next report. Raises what broke."""
         report = await self._inbox.get()
         if isinstance(report, Broke):
             raise report.error
@@ -129,4 +129,7 @@ class Work:
             self._inbox.put_nowait(Ended(node_id, outcome))
 
     async def _hear(self, answers: Callable[[], Awaitable[Sequence[Pause]]]) -> None:
-        self._inbox.put_nowait(Settled(await answers()))
+        try:
+            self._inbox.put_nowait(Settled(await answers()))
+        except Exception as error:
+            self._inbox.put_nowait(Broke(error))
