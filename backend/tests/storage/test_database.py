@@ -7,7 +7,7 @@ import gc
 import sqlite3
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -28,8 +28,8 @@ from flyback.domain.errors import (
 from flyback.storage import tables as t
 from flyback.storage.data_folder import DataFolder
 from flyback.storage.database import Database
-from flyback.storage.migrations import HEAD
-from kit.databases import new_url, opened
+from flyback.storage.migrations import HEAD, upgrade
+from kit.databases import BOTH, new_url, opened
 
 
 def _put(name: str) -> sa.Insert:
@@ -205,6 +205,45 @@ async def test_the_migrations_make_the_tables_that_the_program_knows(database: D
     config = Config()
     config.set_main_option("script_location", "flyback.storage:migrations")
     assert ScriptDirectory.from_config(config).get_current_head() == HEAD
+
+
+def _shape(conn: sa.Connection) -> Mapping[str, object]:
+    """Everything that a database says of its tables and views, without regard to order."""
+    seen = sa.inspect(conn)
+
+    def of(table: str) -> list[str]:
+        columns = [
+            (one["name"], str(one["type"]), one["nullable"], one.get("default")) for one in seen.get_columns(table)
+        ]
+        keys = [seen.get_pk_constraint(table)["constrained_columns"], *seen.get_foreign_keys(table)]
+        rules = [*seen.get_unique_constraints(table), *seen.get_check_constraints(table)]
+        indexes = [
+            (one["name"], one["column_names"], one["unique"], *map(str, one.get("dialect_options", {}).values()))
+            for one in seen.get_indexes(table)
+        ]
+        return sorted(str(one) for one in (*columns, *keys, *rules, *indexes))
+
+    views = {name: seen.get_view_definition(name) for name in seen.get_view_names()}
+    return {name: of(name) for name in seen.get_table_names()} | views
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_an_empty_database_gets_at_once_what_the_steps_would_make(tmp_path: Path, kind: str) -> None:
+    url = sa.make_url(new_url(kind, tmp_path))
+    if kind == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        at_once = _shape(conn)
+        if kind == "postgresql":
+            conn.exec_driver_sql("DROP SCHEMA public CASCADE")
+            conn.exec_driver_sql("CREATE SCHEMA public")
+    if kind == "sqlite":
+        engine = sa.create_engine(f"sqlite:///{tmp_path / 'steps.db'}", poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        upgrade(conn)
+        by_steps = _shape(conn)
+    assert at_once == by_steps
 
 
 def test_given_a_data_folder_in_use_when_another_takes_it_then_it_is_told_by_whom(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from sqlalchemy import (
     BigInteger,
     Boolean,
-    CheckConstraint,
     Column,
     Float,
     ForeignKey,
@@ -62,9 +61,7 @@ workflows = Table(
     Column("name", Text, nullable=False),
     Column("description", Text, nullable=False, server_default=""),
     Column("graph_data", Text, nullable=False),
-    Column(
-        "mode", Text, CheckConstraint("mode IN ('DAG', 'AGENTIC')", name="mode"), nullable=False, server_default="DAG"
-    ),
+    Column("mode", Text, nullable=False, server_default="DAG"),
     Column("planner_model_id", Text),
     Column(
         "settings", Text, nullable=False, server_default="{}"
