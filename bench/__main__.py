@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import served, table, whole_process
+from bench import postgres, served, table, whole_process
 from bench.environments import ENGINES, FLYBACK, ROOT, Environment, environment_of
 from bench.figures import figures
 from bench.measures import Measures
@@ -34,6 +34,7 @@ def main() -> int:
     environments = [environment_of(engine) for engine in engines]
     measures, loads = Measures(), [os.getloadavg()[0]]
     with ExitStack() as stack:
+        stack.enter_context(postgres.running())
         arguments = ["--quick"] if given.quick else []
         workers = [stack.enter_context(Worker(environment, arguments)) for environment in environments]
         for workload, cases in _workloads(workers, given.only).items():

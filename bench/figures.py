@@ -73,6 +73,10 @@ def _ratios(measures: Measures) -> Iterator[Figure]:
         if mine and theirs:
             yield Figure(f"{workload}: runs a second against {LANGGRAPH}", theirs / mine, "×", Gate("≥", 15))
 
+    for case in ("W3 postgres", "W4 postgres"):
+        for what in ("cpu", "wall"):
+            yield from _ratio(measures, case, LANGGRAPH, case, what)
+
 
 def _ratio(
     measures: Measures,

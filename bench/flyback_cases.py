@@ -1,4 +1,4 @@
-"""Flyback's workloads: the real engine on the log in memory and on the ledger in SQLite, with a model that answers at once.
+"""Flyback's workloads: the real engine on the log in memory and on the ledger, with a model that answers at once.
 
 What the model stands in for is the provider alone: every prompt is built, every answer read, every call recorded. The
 loop's nodes are of a type that exists only here, since one that writes under another name each time is nobody's wish.
@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from bench.case import TEXT_200, TEXT_500, Case, Facts, Ready, Sizes, scratch_folder, serve, text
+from bench.postgres import empty_database
 from flyback.domain.graph import Graph
 from flyback.domain.graph_file import read_graph
 from flyback.domain.run import Mode, RunId, RunStatus, Usage
@@ -202,25 +203,48 @@ def on_sqlite(workload: Workload, durability: Durability) -> Callable[[], Abstra
         async with scratch_folder() as folder:
             file = folder / "flyback.sqlite"
             database = await Database.open(f"sqlite:///{file}", durability=durability)
-            hub = Hub()
-            ledger = Ledger(database, hub, clock=SystemClock(), worker_id="bench")
-            engine = _engine(ledger, hub, workload.model)
             empty_bytes = await _used_bytes(database)
-
-            async def one() -> None:
-                run = _new_run(RunId(engine.ids.new()), workload)
-                await database.write(lambda conn: ledger.accept_in(conn, run))
-                await drive(engine, run.run_id, 0)
 
             async def facts() -> Facts:
                 return {**await database.read(_stored), "bytes": await _used_bytes(database) - empty_bytes}
 
             try:
-                yield Ready(partial(_many, one, workload.count), facts)
+                yield Ready(_stored_work(workload, database), facts)
             finally:
                 await database.close()
 
     return opened
+
+
+def on_postgres(workload: Workload) -> Callable[[], AbstractAsyncContextManager[Ready]]:
+    @asynccontextmanager
+    async def opened() -> AsyncGenerator[Ready]:
+        async with empty_database() as url:
+            database = await Database.open(url)
+
+            async def check() -> Facts:
+                await database.read(_all_ended)
+                return {}
+
+            try:
+                yield Ready(_stored_work(workload, database), check)
+            finally:
+                await database.close()
+
+    return opened
+
+
+def _stored_work(workload: Workload, database: Database) -> Callable[[], Awaitable[None]]:
+    hub = Hub()
+    ledger = Ledger(database, hub, clock=SystemClock(), worker_id="bench")
+    engine = _engine(ledger, hub, workload.model)
+
+    async def one() -> None:
+        run = _new_run(RunId(engine.ids.new()), workload)
+        await database.write(lambda conn: ledger.accept_in(conn, run))
+        await drive(engine, run.run_id, 0)
+
+    return partial(_many, one, workload.count)
 
 
 def _new_run(run_id: RunId, workload: Workload) -> NewRun:
@@ -235,13 +259,17 @@ async def _many(one: Callable[[], Awaitable[None]], count: int) -> None:
 
 
 def _stored(conn: sa.Connection) -> Facts:
-    """What of the bytes are outputs and snapshots, and whether every run came to its end."""
+    """What of the bytes are outputs and snapshots."""
+    _all_ended(conn)
     outputs, snapshots = conn.exec_driver_sql(
         "SELECT total(length(output_json)), total(length(variables_json)) FROM workflow_run_visits"
     ).one()
+    return {"outputs": float(outputs), "snapshots": float(snapshots)}
+
+
+def _all_ended(conn: sa.Connection) -> None:
     open_runs = conn.exec_driver_sql("SELECT count(*) FROM workflow_runs WHERE status <> 'SUCCESS'").scalar_one()
     assert not open_runs, f"{open_runs} runs went wrong"
-    return {"outputs": float(outputs), "snapshots": float(snapshots)}
 
 
 async def _used_bytes(database: Database) -> int:
@@ -304,7 +332,9 @@ def cases(sizes: Sizes) -> list[Case]:
         *_stored_ways("W1", sizes.chain, chain(sizes.chain)),
         *_stored_ways("W2", sizes.fan + 2, fan(sizes.fan)),
         *_stored_ways("W3", sizes.visits, loop(sizes.visits, sizes.visits)),
+        Case("W3 postgres", sizes.visits, on_postgres(loop(sizes.visits, sizes.visits))),
         *_stored_ways("W4", sizes.runs, chain(10, count=sizes.runs)),
+        Case("W4 postgres", sizes.runs, on_postgres(chain(10, count=sizes.runs))),
         Case("W5 memory", sizes.runs * 10, in_memory(calling_chain(10, count=sizes.runs))),
         Case("W5 full", sizes.runs * 10, on_sqlite(calling_chain(10, count=sizes.runs), "full")),
     ]

@@ -1,4 +1,4 @@
-"""LangGraph's workloads: without a saver, with the one in memory, and with its SQLite savers writing in `sync` mode.
+"""LangGraph's workloads: without a saver, with the one in memory, and with its savers for SQLite and PostgreSQL in `sync` mode.
 
 SQLite is measured twice: with the asynchronous saver, which is compared, and with the blocking one, which costs less for a
 single run and holds the event loop while it writes.
@@ -18,15 +18,21 @@ from typing import Annotated, Any, TypedDict
 
 import aiosqlite
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool
 
 from bench.case import TEXT_200, TEXT_500, Case, Facts, Ready, Sizes, scratch_folder, serve, text
+from bench.postgres import empty_database
 
 _LOOP_NODES = 5
 _SLEEP_SECONDS = 0.02
+_CONNECTIONS = 16
+"""As many as Flyback takes."""
 
 Saver = Any
 Build = Callable[[Saver], Any]
@@ -147,6 +153,22 @@ def on_sqlite(
     return opened
 
 
+def on_postgres(build: Build, *, count: int = 1) -> Callable[[], AbstractAsyncContextManager[Ready]]:
+    how = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+
+    @asynccontextmanager
+    async def opened() -> AsyncGenerator[Ready]:
+        async with (
+            empty_database() as url,
+            AsyncConnectionPool(url, min_size=1, max_size=_CONNECTIONS, open=False, kwargs=how) as pool,
+        ):
+            saver = AsyncPostgresSaver(pool)
+            await saver.setup()
+            yield Ready(partial(_run, build(saver), count=count, durability="sync"))
+
+    return opened
+
+
 def on_sqlite_blocking(
     build: Build, *, sync: str, limit: int = 1000
 ) -> Callable[[], AbstractAsyncContextManager[Ready]]:
@@ -225,8 +247,10 @@ def cases(sizes: Sizes) -> list[Case]:
         Case("W3 bare", sizes.visits, in_memory(circle, saver=None)),
         Case("W3 memory", sizes.visits, in_memory(circle, saver=InMemorySaver)),
         *_stored("W3", sizes.visits, circle),
+        Case("W3 postgres", sizes.visits, on_postgres(circle)),
         Case("W4 memory", many, in_memory(short, saver=InMemorySaver, count=many)),
         *_stored("W4", many, short, count=many),
+        Case("W4 postgres", many, on_postgres(short, count=many)),
         Case("W5 memory", many * 10, in_memory(slow, saver=InMemorySaver, count=many)),
         Case("W5 full", many * 10, on_sqlite(slow, sync="FULL", count=many)),
     ]
