@@ -1,4 +1,4 @@
-"""`python -m bench`: run every workload on every engine, in turns, and write `results.md` and `results.json`.
+"""`python -m bench`: run every workload on every engine, in turns, and write `results.md`, `results.json` and `results.svg`.
 
 A whole run takes some minutes. `--only W3,W4` takes some workloads, `--quick` small sizes and one sample each, which shows
 that everything works and measures nothing.
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import postgres, served, table, whole_process
+from bench import plot, postgres, served, table, whole_process
 from bench.environments import ENGINES, FLYBACK, ROOT, Environment, environment_of
 from bench.figures import figures
 from bench.measures import Measures
@@ -46,6 +46,7 @@ def main() -> int:
         _take_served(measures, quick=given.quick)
     given.out.mkdir(parents=True, exist_ok=True)
     print(table.write(measures, given.out, loads=loads, arguments=sys.argv[1:]))
+    plot.write(figures(measures), given.out / "results.svg")
     return 1 if given.gate and not _is_no_slower(measures) else 0
 
 

@@ -61,7 +61,7 @@ def _compared(found: Sequence[Figure]) -> Iterator[str]:
         if figure.unit != "µs a unit":
             gate = figure.gate or ""
             mark = {True: "pass", False: "**missed**", None: ""}[figure.is_passed]
-            yield f"| {figure.name} | {_number(figure.value)} {figure.unit} | {gate} | {mark} |"
+            yield f"| {figure.name} | {number(figure.value)} {figure.unit} | {gate} | {mark} |"
 
 
 def _measured(measures: Measures) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _cell(measures: Measures, engine: str, case: str) -> str:
     memory = measures.fact(engine, case, "megabytes")
     beside = "" if size is None else f", {size / units / 1000:.1f} kB"
     beside += "" if memory is None else f", {memory:.0f} MB"
-    return f"{_number(cpu)} / {_number(wall)}{beside}"
+    return f"{number(cpu)} / {number(wall)}{beside}"
 
 
 def _machine() -> str:
@@ -105,5 +105,5 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
