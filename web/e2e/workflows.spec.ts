@@ -21,7 +21,7 @@ test('a workflow is made, found by its name, duplicated, deleted and brought bac
   await expect(page).toHaveURL(/\/workflows\/[\w-]+$/)
 
   await page.goto('/workflows')
-  await page.getByRole('searchbox', { name: 'Search workflows' }).fill('harbour')
+  await page.getByRole('searchbox', { name: 'Search workflows' }).fill('harbour watch')
   await expect(page.getByRole('row').filter({ has: page.getByRole('link') })).toHaveCount(1)
   await expect(row(page, 'Harbour watch')).toContainText('DAG')
   await expect(page).toHaveURL(/q=harbour/)
