@@ -1,7 +1,7 @@
 """The view `workflow_visit_workspace`: the workspace of every visit, by value.
 
 Each row is a variable of a visit: which visit wrote it (-1: the run's inputs, or a fork's edits), and its value as JSON.
-Changing this file means writing a migration, as with the tables.
+Changing this file means writing a migration, as with the tables; the statements in older migrations stay as they were.
 """
 
 from __future__ import annotations
