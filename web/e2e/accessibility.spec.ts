@@ -5,7 +5,7 @@ import { make, open, SCENES, type Made } from './kit/scenes.ts'
 import { stillness } from './kit/stillness.ts'
 import { expect, test } from './kit/test.ts'
 
-test.use({ withTools: true })
+test.use({ served: 'for scenes' })
 
 // First, while nothing is there.
 for (const [name, address, text] of [['inbox', '/inbox', 'Nothing waits for you.'], ['list of workflows', '/workflows', 'No workflows yet.'], ['history', '/runs', 'No runs yet.']] as const) {

@@ -5,7 +5,7 @@ import { Editor } from './kit/editor.ts'
 import { RunView } from './kit/run.ts'
 import { expect, test } from './kit/test.ts'
 
-test.use({ withTools: true })
+test.use({ served: 'with tools' })
 
 const ACCOUNT = 9007199254740993n
 const SHOWN = String(ACCOUNT)

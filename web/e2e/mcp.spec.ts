@@ -2,7 +2,7 @@
 import { edges, node, type Document } from './kit/documents.ts'
 import { expect, test } from './kit/test.ts'
 
-test.use({ withTools: true })
+test.use({ served: 'with tools' })
 
 const calls = (tool: string, args: unknown): Document => ({
   name: `Calls ${tool}`, mode: 'DAG', graphData: {

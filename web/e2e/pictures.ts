@@ -13,7 +13,7 @@ import { expect, test } from './kit/test.ts'
 const FOLDER = fileURLToPath(new URL('../screenshots/', import.meta.url))
 const WANTED = process.env['PICTURES'] ?? ''
 
-test.use({ withTools: true })
+test.use({ served: 'for scenes' })
 
 test('every page', async ({ page, flyback, guard, locale }) => {
   guard.allow(/status of 40[14]/)

@@ -5,7 +5,7 @@ import { Editor } from './kit/editor.ts'
 import { RunView } from './kit/run.ts'
 import { expect, test } from './kit/test.ts'
 
-test.use({ withTools: true })
+test.use({ served: 'with tools' })
 
 const call = (tool: string, args: unknown): Reply => ({ tool: { name: `desk__${tool}`, args } })
 const desk = (name: string, replies: Reply[], data: Record<string, unknown> = {}): Document => ({

@@ -3,7 +3,7 @@ import { node, type Document } from '../kit/documents.ts'
 import { Editor } from '../kit/editor.ts'
 import { expect, test } from '../kit/test.ts'
 
-test.use({ withTools: true })
+test.use({ served: 'with tools' })
 
 const one = (name: string, type: string, data: Record<string, unknown>): Document => ({ name, mode: 'DAG', graphData: { nodes: [node('n', type, 0, 0, { label: 'It', ...data })], edges: [] } })
 const SKILL = `---

@@ -25,6 +25,9 @@ const run = promisify(execFile)
 export interface Session { cookies: Cookie[], origins: [] }
 interface Cookie { name: string, value: string, domain: string, path: string, expires: number, httpOnly: boolean, secure: boolean, sameSite: 'Strict' }
 
+/** What the server of some journeys is for: with `desk` or without, and changed by what is drawn for pictures. */
+export type Served = 'plain' | 'with tools' | 'for scenes'
+
 export class FlybackServer {
   baseUrl = ''
   /** The link of the first start, with which `create` signed in. */
@@ -41,9 +44,9 @@ export class FlybackServer {
   }
 
   /** Starts a server over a new folder and signs in: `api` speaks with a key of its own, `session` is a browser's. */
-  static async create(withTools = false): Promise<FlybackServer> {
+  static async create(served: Served = 'plain'): Promise<FlybackServer> {
     const server = new FlybackServer(await mkdtemp(join(tmpdir(), 'flyback-e2e-')))
-    if (withTools) await writeFile(join(server.data, 'mcp.toml'), operatorsTools(server.data))
+    if (served !== 'plain') await writeFile(join(server.data, 'mcp.toml'), operatorsTools(server.data))
     server.usedLink = await server.start()
     const { session, csrfToken } = await signIn(server.baseUrl, server.usedLink)
     server.session = session

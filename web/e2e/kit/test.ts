@@ -6,7 +6,7 @@
  */
 import { test as base, expect, type BrowserContext } from '@playwright/test'
 import type { Api } from './api.ts'
-import { FlybackServer } from './server.ts'
+import { FlybackServer, type Served } from './server.ts'
 
 export class Guard {
   readonly faults: string[] = []
@@ -35,12 +35,12 @@ export class Guard {
 }
 
 interface ForTest { api: Api, guard: Guard }
-interface ForWorker { flyback: FlybackServer, /** Whether the operator's file names an MCP server, `desk`. */ withTools: boolean }
+interface ForWorker { flyback: FlybackServer, /** Journeys that say the same share a server. */ served: Served }
 
 export const test = base.extend<ForTest, ForWorker>({
-  withTools: [false, { option: true, scope: 'worker' }],
-  flyback: [async ({ withTools }, use) => {
-    const server = await FlybackServer.create(withTools)
+  served: ['plain', { option: true, scope: 'worker' }],
+  flyback: [async ({ served }, use) => {
+    const server = await FlybackServer.create(served)
     await use(server)
     await server.remove()
   }, { scope: 'worker', timeout: 90_000 }],
