@@ -2,7 +2,7 @@
 import { readJson, writeJson } from '../../src/api/json.ts'
 import type { Pause, Run, RunDetail, Visit, Workflow } from '../../src/api/types.ts'
 import type { Document } from './documents.ts'
-import type { Session } from './server.ts'
+import type { Session } from './session.ts'
 
 const ENDED = new Set(['SUCCESS', 'FAILED', 'CANCELLED'])
 

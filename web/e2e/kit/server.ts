@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Api } from './api.ts'
+import { signIn, type Session } from './session.ts'
 
 const FLYBACK = process.env['FLYBACK'] ?? fileURLToPath(new URL('../../../.venv/bin/flyback', import.meta.url))
 const TOOLS = fileURLToPath(new URL('../../../backend/tests/kit/mcp_server.py', import.meta.url))
@@ -20,10 +21,6 @@ const CHANGED = 'tools-changed'
 const operatorsTools = (data: string) => `[servers.desk]\ncommand = ${JSON.stringify(join(dirname(FLYBACK), 'python'))}\nargs = [${[TOOLS, 'stdio', join(data, CHANGED)].map(each => JSON.stringify(each)).join(', ')}]\n`
 const LINK = /Sign in: (http:\/\/127\.0\.0\.1:(\d+)\/sign-in#secret=\S+)/
 const run = promisify(execFile)
-
-/** What Playwright calls a storage state: here the cookie of a signed-in person, and nothing else. */
-export interface Session { cookies: Cookie[], origins: [] }
-interface Cookie { name: string, value: string, domain: string, path: string, expires: number, httpOnly: boolean, secure: boolean, sameSite: 'Strict' }
 
 /** What the server of some journeys is for: with `desk` or without, and changed by what is drawn for pictures. */
 export type Served = 'plain' | 'with tools' | 'for scenes'
@@ -122,18 +119,4 @@ export class FlybackServer {
     process.kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal)
     await ended
   }
-}
-
-async function signIn(baseUrl: string, link: string): Promise<{ session: Session, csrfToken: string }> {
-  const answer = await fetch(`${baseUrl}/api/auth/sign-in`, {
-    method: 'POST', headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ secret: decodeURIComponent(link.split('#secret=')[1] ?? '') }),
-  })
-  if (!answer.ok) throw new Error(`signing in: ${answer.status} ${await answer.text()}`)
-  const cookies = answer.headers.getSetCookie().map((text): Cookie => {
-    const [name = '', value = ''] = (text.split(';')[0] ?? '').split('=')
-    return { name, value, domain: '127.0.0.1', path: '/', expires: -1, httpOnly: true, secure: false, sameSite: 'Strict' }
-  })
-  const { csrfToken } = await answer.json() as { csrfToken: string }
-  return { session: { cookies, origins: [] }, csrfToken }
 }
