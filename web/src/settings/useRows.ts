@@ -4,18 +4,10 @@ import { useAttempt } from '@/ui/useAttempt'
 
 export function useRows<Row>(fetchAll: () => Promise<{ items: Row[] }>) {
   const rows = shallowRef<Row[]>()
-  const loadError = shallowRef<unknown>()
+  const { error: loadError, attempt: tryToLoad } = useAttempt()
   const { busy, error, attempt: tryTo } = useAttempt()
 
-  async function load() {
-    loadError.value = undefined
-    try {
-      rows.value = (await fetchAll()).items
-    } catch (failure) {
-      loadError.value = failure
-    }
-  }
-
+  const load = () => tryToLoad(async () => { rows.value = (await fetchAll()).items })
   const attempt = (action: () => Promise<unknown>) => tryTo(async () => {
     await action()
     await load()

@@ -7,6 +7,7 @@ import { writeJson } from '@/api/json'
 import type { WorkflowSummary } from '@/api/types'
 import { saveFile } from '@/ui/saveFile'
 import { useToasts } from '@/ui/toasts'
+import { useAttempt } from '@/ui/useAttempt'
 import { fileName } from './listing'
 import type { RowAction } from './rowActions'
 import { useWorkflows } from './store'
@@ -16,7 +17,7 @@ export function useWorkflowActions() {
   const router = useRouter()
   const workflows = useWorkflows()
   const toasts = useToasts()
-  const error = shallowRef<unknown>()
+  const { error, attempt } = useAttempt()
   /** The workflow that was to be deleted while runs of it are open. */
   const open = shallowRef<WorkflowSummary>()
 
@@ -27,15 +28,6 @@ export function useWorkflowActions() {
     } catch (failure) {
       if (failure instanceof ApiError && failure.code === 'RUNS_OPEN' && !cancelRuns) open.value = workflow
       else throw failure
-    }
-  }
-
-  async function attempt(action: () => Promise<unknown>) {
-    error.value = undefined
-    try {
-      await action()
-    } catch (failure) {
-      error.value = failure
     }
   }
 
