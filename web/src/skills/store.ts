@@ -4,6 +4,9 @@ import { shallowRef } from 'vue'
 import { api, fileForm, ok } from '@/api/client'
 import type { Skill, SkillDetail, SkillVersion } from '@/api/types'
 
+/** What a save is refused with: the text that stands there. */
+export type StoredText = Pick<SkillDetail, 'id' | 'source' | 'revision'>
+
 export const useSkills = defineStore('skills', () => {
   const items = shallowRef<Skill[]>()
   const error = shallowRef<unknown>()
@@ -19,7 +22,7 @@ export const useSkills = defineStore('skills', () => {
 
   const read = (id: string): Promise<SkillDetail> => ok(api.GET('/api/skills/{skill_id}', { params: { path: { skill_id: id } } }))
   const create = (source: string): Promise<SkillDetail> => ok(api.POST('/api/skills', { body: { source } }))
-  /** Refused with a 409 where something else was saved since the text of this revision was read. */
+  /** Refused with a 409 and a `StoredText` as `current` where something else was saved since the text of this revision was read. */
   const save = (id: string, source: string, revision: string): Promise<SkillDetail> => ok(api.PUT('/api/skills/{skill_id}', { params: { path: { skill_id: id } }, body: { source, revision } }))
   const upload = (file: File): Promise<SkillDetail> => ok(api.POST('/api/skills/upload', { body: fileForm(file) as never, bodySerializer: form => form }))
 
