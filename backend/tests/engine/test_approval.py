@@ -12,9 +12,19 @@ from flyback.domain.answering import Given
 from flyback.domain.errors import PauseAnsweredError, PauseClosedError, ToolUnavailableError
 from flyback.domain.events import EventType
 from flyback.domain.graph import Graph
-from flyback.domain.pause import CallAsked
+from flyback.domain.pause import CallAsked, question_on_wire
 from flyback.domain.run import RunStatus, Usage
-from flyback.engine.ports import ChatReply, ChatRequest, Message, Skill, ToolAnswer, ToolCall
+from flyback.engine.ports import (
+    AgentEvents,
+    AgentRequest,
+    ChatReply,
+    ChatRequest,
+    Final,
+    Message,
+    Skill,
+    ToolAnswer,
+    ToolCall,
+)
 from kit.clock import settled
 from kit.studio import Data, SeenRun, Studio
 from kit.toolbox import Toolbox
@@ -71,7 +81,7 @@ async def test_a_tool_that_is_marked_waits_for_a_person_who_is_shown_all_of_it(
     assert asked.data["actions"] == [{"id": "approve", "label": "Approve"}, {"id": "deny", "label": "Deny"}]
     call = CallAsked.of("write", "files", {"path": "/a"})
     text = "May the tool write of files run?"
-    shown = {"tool": "write", "server": "files", "arguments": {"path": "/a"}, "hash": call.hash}
+    shown = {"callKind": "tool", "tool": "write", "server": "files", "arguments": {"path": "/a"}, "hash": call.hash}
     assert asked.data["questions"] == [{"id": "note", "text": text, **shown}]
     # when it is approved
     run = await studio.answer(run.raw.run_id, given=YES)
@@ -341,6 +351,32 @@ async def test_given_a_death_between_approval_and_call_nobody_is_asked_twice_and
     assert run.result == "Done."
     assert (tools.used, len(run.pauses)) == ([("write", {}), ("read", {})], 1)
     await settled()
+
+
+class OwnTool:
+    """An agent runtime with a tool of its own, as a Hermes Agent has whatever its hub gives it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    async def turn(self, request: AgentRequest, events: AgentEvents) -> Final:
+        async def work() -> str:
+            return "done"
+
+        return Final(await events.use(self._name, {"source": "x"}, work))
+
+
+@pytest.mark.parametrize("name", ["http", "code"])
+async def test_a_tool_is_asked_about_as_a_tool_whatever_its_name(studio: Studio, tools: Toolbox, name: str) -> None:
+    # given a tool of an agent's own, and one of a server, which are called as what nodes do themselves
+    studio.agents["hermes"] = OwnTool(name)
+    own = await studio.run(_agent(studio, runtime="hermes", approval=[name]))
+    served = await _asked(studio, _graph(studio, tool=name))
+    # then nobody takes them for that
+    (of_agent, of_server) = (run.pauses[0].ask.questions[0] for run in (own, served))
+    assert (of_agent.text, of_server.text) == (f"May the tool {name} run?", f"May the tool {name} of files run?")
+    assert [question_on_wire(asked)["callKind"] for asked in (of_agent, of_server)] == ["tool", "tool"]
+    assert (await studio.answer(own.raw.run_id, given=YES)).result == "done"
 
 
 async def test_in_chinese_workflows_the_question_is_chinese(studio: Studio, tools: Toolbox) -> None:

@@ -108,6 +108,7 @@ async def test_a_node_that_is_marked_waits_for_a_person_who_is_shown_all_that_it
     (question,) = run.pauses[0].ask.questions
     assert question.call is not None
     assert (question.text, question.call.arguments) == (kind.text, kind.shown("/a"))
+    assert question.call.kind == kind.node["type"]
     # when it is approved
     run = await studio.answer(run.raw.run_id, given=YES)
     # then it is done, once, and stands on record

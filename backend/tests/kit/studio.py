@@ -27,7 +27,7 @@ from flyback.engine.drive import drive
 from flyback.engine.limits import RunLimits
 from flyback.engine.log import CallRecord, NodeRecord, RunEnd, RunLog, RunOptions
 from flyback.engine.parts import Engine
-from flyback.engine.ports import CallSite, ChatModel, Egress, FoundWorkflow, Sandbox, Skill, Tools
+from flyback.engine.ports import AgentRuntime, CallSite, ChatModel, Egress, FoundWorkflow, Sandbox, Skill, Tools
 from flyback.providers.agents.builtin import BuiltinRuntime
 from flyback.providers.scripted import MemoryJournal, ScriptedCall, ScriptedModel
 from flyback.storage.memory_log import MemoryLog
@@ -290,6 +290,7 @@ class Studio:
         self.egress: Egress = ClosedEgress()
         self.sandbox: Sandbox = ClosedSandbox()
         self.tools: Tools = ClosedTools()
+        self.agents: dict[str, AgentRuntime] = {"builtin": BuiltinRuntime()}
         self._default_model = scripted.name
 
     draw = staticmethod(draw)
@@ -309,7 +310,7 @@ class Studio:
             egress=self.egress,
             sandbox=self.sandbox,
             tools=self.tools,
-            agents={"builtin": BuiltinRuntime()},
+            agents=self.agents,
         )
 
     def add_skill(self, skill: Skill) -> None:

@@ -2610,14 +2610,20 @@ export interface components {
                 [key: string]: components["schemas"]["JsonValue"];
             } | null;
             /**
+             * Callkind
+             * @description Of an approval: whether a tool is to run, or what an http or a code node does itself.
+             * @default null
+             */
+            callKind: ("tool" | "http" | "code") | null;
+            /**
              * Tool
-             * @description Of an approval: the tool that is to run.
+             * @description Of an approval: the tool that is to run, or the name of what the node does.
              * @default null
              */
             tool: string | null;
             /**
              * Server
-             * @description Of an approval: its MCP server, null for a tool of the product's own.
+             * @description Of an approval: the tool's MCP server, null where it is of none.
              * @default null
              */
             server: string | null;

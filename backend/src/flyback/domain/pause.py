@@ -23,6 +23,8 @@ from flyback.domain.run import RunId, VisitId
 PauseKind = Literal["question", "form", "approval", "subRun"]
 """A node that waits for a person in one of its sub-runs asks nothing itself: `subRun` pauses are shown to nobody."""
 OnTimeout = Literal["fail", "default", "route"]
+CallKind = Literal["tool", "http", "code"]
+"""A tool's call, or what a node does itself: an HTTP call, a program. The name tells nothing: a tool has any it likes."""
 
 SUB_RUN: PauseKind = "subRun"
 
@@ -52,14 +54,21 @@ class CallAsked:
     """As they are shown."""
     hash: str
     """What an approval is bound to: another tool, or one other argument, has another hash."""
+    kind: CallKind
 
     @classmethod
     def of(
-        cls, tool: str, server: str | None, arguments: Mapping[str, JsonValue], *, unshown: JsonValue = None
+        cls,
+        tool: str,
+        server: str | None,
+        arguments: Mapping[str, JsonValue],
+        *,
+        kind: CallKind = "tool",
+        unshown: JsonValue = None,
     ) -> CallAsked:
         """Return a call with its hash. `unshown` is bound too, and kept nowhere: what carries secrets."""
         said = canonical([server, tool, dict(arguments), *([] if unshown is None else [unshown])])
-        return cls(tool, server, arguments, hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest())
+        return cls(tool, server, arguments, hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest(), kind)
 
     @property
     def name(self) -> str:
@@ -164,7 +173,7 @@ def question_on_wire(question: Question) -> dict[str, JsonValue]:
         wire["schema"] = _variable_on_wire(question.variable)
     call = question.call
     if call is not None:
-        wire |= {"tool": call.tool, "server": call.server, "arguments": dict(call.arguments), "hash": call.hash}
+        wire |= _call_on_wire(call)
     return wire
 
 
@@ -191,10 +200,21 @@ def read_values(wire: JsonValue) -> dict[str, JsonValue]:
     return {cast("str", item["questionId"]): item["value"] for item in items}
 
 
+def _call_on_wire(call: CallAsked) -> dict[str, JsonValue]:
+    return {
+        "callKind": call.kind,
+        "tool": call.tool,
+        "server": call.server,
+        "arguments": dict(call.arguments),
+        "hash": call.hash,
+    }
+
+
 def _read_call(wire: Mapping[str, JsonValue]) -> CallAsked:
     arguments = cast("Mapping[str, JsonValue]", wire["arguments"])
     tool, server = cast("str", wire["tool"]), cast("str | None", wire["server"])
-    return CallAsked(tool, server, arguments, cast("str", wire["hash"]))
+    kind = cast("CallKind", wire.get("callKind", "tool"))  # questions that were stored without one keep their text
+    return CallAsked(tool, server, arguments, cast("str", wire["hash"]), kind)
 
 
 def _variable_on_wire(variable: Variable) -> dict[str, JsonValue]:

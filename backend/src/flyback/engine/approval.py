@@ -19,9 +19,6 @@ from flyback.domain.value import value_type
 
 ALL = "*"
 """In a list of tools: all of them. Behind a server's name and two underscores: all of that server."""
-HTTP = "http"
-CODE = "code"
-"""What nodes do themselves, by the names that their calls have."""
 NOTE = "note"
 """The question of an approval. Its value is what the person says to it."""
 
@@ -136,9 +133,11 @@ def ask_for(call_id: str, call: CallAsked, terms: Terms, *, chinese: bool) -> As
 
 
 def _text(call: CallAsked, *, chinese: bool) -> str:
-    if call.server is None and call.tool == HTTP:
-        return "是否允许发出此 HTTP 请求？" if chinese else "May this HTTP call be made?"
-    if call.server is None and call.tool == CODE:
-        return "是否允许运行此代码？" if chinese else "May this program run?"
-    where = "" if call.server is None else (f"（{call.server}）" if chinese else f" of {call.server}")
-    return f"是否允许运行工具 {call.tool}{where}？" if chinese else f"May the tool {call.tool}{where} run?"
+    match call.kind:
+        case "http":
+            return "是否允许发出此 HTTP 请求？" if chinese else "May this HTTP call be made?"
+        case "code":
+            return "是否允许运行此代码？" if chinese else "May this program run?"
+        case "tool":
+            where = "" if call.server is None else (f"（{call.server}）" if chinese else f" of {call.server}")
+            return f"是否允许运行工具 {call.tool}{where}？" if chinese else f"May the tool {call.tool}{where} run?"

@@ -25,7 +25,7 @@ from flyback.domain.template import render as fill_in
 from flyback.domain.value import value_type
 from flyback.domain.workspace import SEPARATOR, Workspace
 from flyback.engine import web_record
-from flyback.engine.approval import CODE, HTTP, PersonNeededError, Terms, ask_for
+from flyback.engine.approval import PersonNeededError, Terms, ask_for
 from flyback.engine.calls import CallPlace
 from flyback.engine.live_text import as_is
 from flyback.engine.log import RunState, SubRun
@@ -311,7 +311,7 @@ class WorkingNode:
         async def work(key: str) -> WebAnswer:
             return await self._engine.egress.fetch(web_record.with_key(request, key))
 
-        call = CallAsked.of(HTTP, None, web_record.whole(request), unshown=web_record.unshown(request))
+        call = CallAsked.of("http", None, web_record.whole(request), kind="http", unshown=web_record.unshown(request))
         asks = self._terms.asks_before(call)
         return await self._use(call, work, web_record.of_answer, asks=asks, record=web_record.of_request(request))
 
@@ -323,7 +323,7 @@ class WorkingNode:
 
         if not asks:
             return await run()
-        call = CallAsked.of(CODE, None, {"source": source, "inputs": dict(inputs)})
+        call = CallAsked.of("code", None, {"source": source, "inputs": dict(inputs)}, kind="code")
         return await self._use(call, run, _ran, asks=True)
 
     async def use_tool(self, server: str, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:

@@ -204,8 +204,13 @@ class Question(Answer):
         alias="schema", description="Of a form's field: what its value must be, as a userInput node declares it."
     )
 
-    tool: Omitted[str] = Field(description="Of an approval: the tool that is to run.")
-    server: Omitted[str] = Field(description="Of an approval: its MCP server, null for a tool of the product's own.")
+    call_kind: Omitted[Literal["tool", "http", "code"]] = Field(
+        description="Of an approval: whether a tool is to run, or what an http or a code node does itself."
+    )
+    tool: Omitted[str] = Field(
+        description="Of an approval: the tool that is to run, or the name of what the node does."
+    )
+    server: Omitted[str] = Field(description="Of an approval: the tool's MCP server, null where it is of none.")
     arguments: Omitted[dict[str, JsonValue]] = Field(
         description="Of an approval: what the tool is given, exactly. In an event it may be cut."
     )
