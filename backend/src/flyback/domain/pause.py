@@ -36,6 +36,11 @@ CANCEL = "cancel"
 """An action of every pause: it cancels the run."""
 
 
+def qualified_name(server: str | None, tool: str) -> str:
+    """Return a tool's name among the tools of all servers."""
+    return tool if server is None else f"{server}__{tool}"
+
+
 class PauseStatus(StrEnum):
     OPEN = "OPEN"
     ANSWERED = "ANSWERED"
@@ -72,8 +77,7 @@ class CallAsked:
 
     @property
     def name(self) -> str:
-        """The tool's name among the tools of all servers."""
-        return self.tool if self.server is None else f"{self.server}__{self.tool}"
+        return qualified_name(self.server, self.tool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,18 @@ from typing import Literal, cast
 from pydantic import JsonValue
 
 from flyback.domain.errors import ToolDeniedError
-from flyback.domain.pause import APPROVE, DENY, Action, Ask, CallAsked, OnTimeout, Pause, PauseStatus, Question
+from flyback.domain.pause import (
+    APPROVE,
+    DENY,
+    Action,
+    Ask,
+    CallAsked,
+    OnTimeout,
+    Pause,
+    PauseStatus,
+    Question,
+    qualified_name,
+)
 from flyback.domain.value import value_type
 
 ALL = "*"
@@ -38,10 +49,10 @@ class Terms:
     on_timeout: OnTimeout | None = None
     """`default`: the work goes on without the answer, and nothing is approved. `fail`: the node fails."""
 
-    def asks_before(self, call: CallAsked) -> bool:
-        """Whether the node itself wants a person to be asked before this call."""
-        names = {ALL, call.name} if call.server is None else {ALL, call.name, f"{call.server}__{ALL}"}
-        return not names.isdisjoint(self.approval)
+    def asks_before(self, tool: str, server: str | None = None) -> bool:
+        """Whether the node itself wants a person to be asked before a call."""
+        names = (ALL, qualified_name(server, tool), qualified_name(server, ALL))
+        return any(name in self.approval for name in names)
 
     def and_before(self, *tools: str) -> Terms:
         """Return these terms with more tools before which a person is asked."""

@@ -37,11 +37,12 @@ from flyback.engine.approval import PersonNeededError
 from flyback.engine.calls import CallPlace, Meter
 from flyback.engine.failpoints import hit
 from flyback.engine.log import Begun, CallBegins, CallRecord, FencedError, RunState
-from flyback.engine.node_context import Place, RunAtWork, WorkingNode, size_bytes
+from flyback.engine.node_context import Place, WorkingNode
 from flyback.engine.nodes.base import NodeConfig, NodeResult, NodeType, node_types, read_config
-from flyback.engine.outcome import FAIL_STRATEGY, NodeOutcome
+from flyback.engine.outcome import FAIL_STRATEGY, NodeOutcome, size_bytes
 from flyback.engine.parts import Engine
 from flyback.engine.resuming import Resumed, asked_at
+from flyback.engine.run_at_work import RunAtWork
 from flyback.engine.sub_runs import SubRuns
 from flyback.engine.watch import Standing, standing
 

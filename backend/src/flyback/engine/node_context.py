@@ -9,46 +9,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
 
 from pydantic import JsonValue
 
 from flyback.domain.envelope import Envelope
 from flyback.domain.errors import ConfigInvalidError
 from flyback.domain.graph import Graph, Node, NodeId
-from flyback.domain.json_value import dumps
-from flyback.domain.language import language_of
-from flyback.domain.pause import Ask, CallAsked
+from flyback.domain.pause import Ask
 from flyback.domain.run import NO_USAGE, Mode, Usage, VisitId
 from flyback.domain.template import Found, Reference, Resolver, read_reference
 from flyback.domain.template import render as fill_in
 from flyback.domain.value import value_type
 from flyback.domain.workspace import SEPARATOR, Workspace
-from flyback.engine import web_record
-from flyback.engine.approval import PersonNeededError, Terms, ask_for
 from flyback.engine.calls import CallPlace
 from flyback.engine.live_text import as_is
-from flyback.engine.log import RunState, SubRun
+from flyback.engine.log import SubRun
+from flyback.engine.node_calls import CallingNode
 from flyback.engine.nodes.context import INDEX, ITEM, Called, VisitFacts
-from flyback.engine.parts import Engine
-from flyback.engine.ports import (
-    AgentRuntime,
-    ChatModel,
-    ChatReply,
-    CodeResult,
-    Message,
-    Skill,
-    Tool,
-    ToolAnswer,
-    ToolSpec,
-    Verdict,
-    WebAnswer,
-    WebRequest,
-)
+from flyback.engine.ports import AgentRuntime, ChatModel, ChatReply, Message, Skill, Tool, ToolSpec, Verdict
 from flyback.engine.resuming import Resumed
-from flyback.engine.sub_runs import SubRuns
-
-T = TypeVar("T")
+from flyback.engine.run_at_work import RunAtWork
 
 Keep = Callable[[JsonValue], Awaitable[None]]
 """Stores how far the work of an attempt has come."""
@@ -82,20 +62,7 @@ class Place:
     """How the work goes on that an earlier driver, or a question, interrupted."""
 
 
-class RunAtWork:
-    """What all attempts of a run have in common."""
-
-    def __init__(self, state: RunState, engine: Engine, sub_runs: SubRuns | None) -> None:
-        self.state = state
-        self.engine = engine
-        self.sub_runs = sub_runs
-
-    @cached_property
-    def chinese(self) -> bool:
-        return language_of(self.state.graph) == "zh-CN"
-
-
-class WorkingNode:
+class WorkingNode(CallingNode):
     """The engine's side of one attempt at a node."""
 
     def __init__(
@@ -109,20 +76,15 @@ class WorkingNode:
         used_before: Usage,
         keep: Keep,
     ) -> None:
+        super().__init__(run, calls, resumed)
         self.node: Node = node
-        self.resumed: Resumed | None = resumed
         self._keep = keep
         self.notes: dict[str, JsonValue] = {}
-        self._run = run
-        self._state = run.state
-        self._engine = run.engine
         self._place = place
-        self._calls = calls
         self._used: dict[str, JsonValue] = {}
         self._unresolved: dict[str, None] = {}
         self._skills: dict[str, JsonValue] = {}
         """Skill to the version that was used."""
-        self._terms = Terms()
         self._used_before = used_before
 
     @property
@@ -144,10 +106,6 @@ class WorkingNode:
     @property
     def run_inputs(self) -> Mapping[str, JsonValue]:
         return self._state.inputs
-
-    @property
-    def chinese(self) -> bool:
-        return self._run.chinese
 
     @property
     def earlier(self) -> Sequence[Envelope]:
@@ -264,18 +222,6 @@ class WorkingNode:
     async def tools_of(self, server: str) -> Sequence[Tool]:
         return await self._engine.tools.of(server, owner_id=self._state.owner_id)
 
-    async def use_own_tool(
-        self, name: str, arguments: Mapping[str, JsonValue], work: Callable[[], Awaitable[str]]
-    ) -> str:
-        async def use(_key: str) -> str:
-            return await work()
-
-        call = CallAsked.of(name, None, arguments)
-        return await self._use(call, use, _text, asks=self._terms.asks_before(call))
-
-    def ask_before(self, terms: Terms) -> None:
-        self._terms = terms
-
     def with_item(self, item: JsonValue, index: int) -> WorkingNode:
         variables = {**self._place.workspace.variables, ITEM: item, INDEX: index}
         place = replace(self._place, workspace=Workspace(variables, self._place.workspace.writers))
@@ -306,63 +252,6 @@ class WorkingNode:
                 return {self.render(name): self.filled(value) for name, value in template.items()}
             case _:
                 return template
-
-    async def fetch(self, request: WebRequest) -> WebAnswer:
-        async def work(key: str) -> WebAnswer:
-            return await self._engine.egress.fetch(web_record.with_key(request, key))
-
-        call = CallAsked.of("http", None, web_record.whole(request), kind="http", unshown=web_record.unshown(request))
-        asks = self._terms.asks_before(call)
-        return await self._use(call, work, web_record.of_answer, asks=asks, record=web_record.of_request(request))
-
-    async def run_code(
-        self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str], *, asks: bool = False
-    ) -> CodeResult:
-        async def run(_key: str = "") -> CodeResult:
-            return await self._engine.sandbox.run(source, inputs, outputs)
-
-        if not asks:
-            return await run()
-        call = CallAsked.of("code", None, {"source": source, "inputs": dict(inputs)}, kind="code")
-        return await self._use(call, run, _ran, asks=True)
-
-    async def use_tool(self, server: str, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        owner_id, tools = self._state.owner_id, self._engine.tools
-
-        async def use(key: str) -> ToolAnswer:
-            return await tools.call(server, tool, arguments, owner_id=owner_id, key=key)
-
-        call = CallAsked.of(tool, server, arguments)
-        asks = self._terms.asks_before(call) or await tools.asks_before(server, tool, owner_id=owner_id)
-        return await self._use(call, use, _shown, asks=asks)
-
-    async def _use(
-        self,
-        call: CallAsked,
-        work: Callable[[str], Awaitable[T]],
-        shown: Callable[[T], JsonValue],
-        *,
-        asks: bool,
-        record: JsonValue = None,
-    ) -> T:
-        """Make a call: where a person is asked before it, only with what the person approved. `record` is what of it
-        goes on record, where that is not its arguments.
-
-        Raises:
-            PersonNeededError: nobody has said yet whether this very call may be made.
-            ToolDeniedError: it may not; that is on record.
-        """
-        approval = self.resumed.approval if self.resumed is not None and asks else None
-        call_id = self._calls.next_tool_call
-        if asks and (approval is None or not approval.settles(call_id, call)):
-            raise PersonNeededError(ask_for(call_id, call, self._terms, chinese=self.chinese))
-
-        async def use(key: str) -> T:
-            if approval is not None:
-                approval.refuse()
-            return await work(key)
-
-        return await self._calls.use(call.name, dict(call.arguments) if record is None else record, use, shown)
 
     def _filled_text(self, text: str) -> JsonValue:
         if "{{" not in text:
@@ -398,24 +287,3 @@ class WorkingNode:
         labels = self._state.graph.by_label
         heads = [*self._place.skipped, *(label for label, node_id in labels.items() if node_id in self._place.skipped)]
         return any(name.startswith((head + ".", head + SEPARATOR)) for head in heads)
-
-
-def _text(text: str) -> JsonValue:
-    return {"text": text}
-
-
-def _ran(ran: CodeResult) -> JsonValue:
-    return {"values": dict(ran.values), "printed": ran.printed}
-
-
-def _shown(answer: ToolAnswer) -> JsonValue:
-    return {"text": answer.text} if answer.json is None else {"text": answer.text, "json": answer.json}
-
-
-def size_bytes(data: Mapping[str, JsonValue]) -> int:
-    """How much a node gave: texts as they are, other values as JSON."""
-    return sum(_text_bytes(value if isinstance(value, str) else dumps(value)) for value in data.values())
-
-
-def _text_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

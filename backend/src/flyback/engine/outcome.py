@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from flyback.domain.envelope import Envelope
 from flyback.domain.errors import NodeFailedError
 from flyback.domain.graph import NodeId
+from flyback.domain.json_value import dumps
 from flyback.domain.pause import Ask
 from flyback.domain.run import NO_USAGE, ErrorInfo, StepStatus, Usage
 from flyback.domain.value import value_type
@@ -45,3 +46,12 @@ class NodeOutcome:
     """Set where the node waits for a person."""
     aborts: bool = False
     """Whether this failure ends the run: `abort` (in DAG mode the default too), or `branch` without an error edge."""
+
+
+def size_bytes(data: Mapping[str, JsonValue]) -> int:
+    """How much a node gave: texts as they are, other values as JSON."""
+    return sum(_text_bytes(value if isinstance(value, str) else dumps(value)) for value in data.values())
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

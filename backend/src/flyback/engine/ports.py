@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from flyback.domain.events import LiveText
 from flyback.domain.graph import NodeId
 from flyback.domain.graph_file import WorkflowDocument
-from flyback.domain.pause import Question
+from flyback.domain.pause import Question, qualified_name
 from flyback.domain.run import RunId, Usage, VersionChoice, VisitId, WorkflowId
 from flyback.domain.value import value_type
 from flyback.engine.log import CallRole
@@ -421,7 +421,7 @@ class Tool:
     @property
     def qualified_name(self) -> str:
         """Its name among the tools of all servers."""
-        return f"{self.server}__{self.name}"
+        return qualified_name(self.server, self.name)
 
 
 @dataclass(frozen=True, slots=True)

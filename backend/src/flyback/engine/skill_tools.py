@@ -140,7 +140,7 @@ def _script_tool(skills: Mapping[str, Skill], ctx: NodeContext) -> AgentTool:
 
 
 async def _run(skill: Skill, arguments: Mapping[str, JsonValue], ctx: NodeContext) -> str:
-    """Raises SkillFileError, CodeError and what else `run_code` raises."""
+    """Raises SkillFileError, CodeError and what else `Sandbox.run` raises."""
     path = str(arguments.get("path"))
     source = await ctx.skill_file(skill.skill_id, path)
     if PurePosixPath(path).suffix.lower() != ".py":
@@ -150,7 +150,7 @@ async def _run(skill: Skill, arguments: Mapping[str, JsonValue], ctx: NodeContex
     for name in given:
         if not name.isidentifier() or keyword.iskeyword(name):
             raise CodeError(f"{name[:100]!r} is no name for a variable of a program")
-    ran = await ctx.run_code(source, given, [_RESULT])
+    ran = await ctx.sandbox.run(source, given, [_RESULT])
     shown = [ran.printed.strip()] if ran.printed.strip() else []
     if _RESULT in ran.values:
         shown.append(f"{_RESULT} = {dumps(ran.values[_RESULT])}")

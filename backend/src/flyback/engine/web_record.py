@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from flyback.domain.pause import CallAsked
 from flyback.engine.ports import Header, WebAnswer, WebRequest
 
 KEY_HEADER = "Idempotency-Key"
@@ -36,16 +37,10 @@ def of_request(request: WebRequest) -> JsonValue:
     return {**_head(request), **body}
 
 
-def whole(request: WebRequest) -> dict[str, JsonValue]:
-    """Return what a person is shown who is to allow the request: nothing of it cut, secrets masked."""
+def asked(name: str, request: WebRequest) -> CallAsked:
+    """Return the request as a person is asked whether it may be made: nothing of it cut, secrets masked."""
     body: dict[str, JsonValue] = {} if request.body is None else {"body": request.body.decode("utf-8", "replace")}
-    return {**_head(request), **body}
-
-
-def unshown(request: WebRequest) -> JsonValue:
-    """Return what `whole` masks or cannot show: for a hash, and not to be kept."""
-    headers: list[JsonValue] = [[name, value] for name, value in request.headers]
-    return [request.url, headers, None if request.body is None else request.body.hex()]
+    return CallAsked.of(name, None, {**_head(request), **body}, kind="http", unshown=_unshown(request))
 
 
 def of_answer(answer: WebAnswer) -> JsonValue:
@@ -55,6 +50,12 @@ def of_answer(answer: WebAnswer) -> JsonValue:
         "headers": _shown_headers(answer.headers),
         "body": _shown_body(answer.body),
     }
+
+
+def _unshown(request: WebRequest) -> JsonValue:
+    """Return what is masked or cannot be shown."""
+    headers: list[JsonValue] = [[name, value] for name, value in request.headers]
+    return [request.url, headers, None if request.body is None else request.body.hex()]
 
 
 def _head(request: WebRequest) -> dict[str, JsonValue]:

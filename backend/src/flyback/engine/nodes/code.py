@@ -66,7 +66,7 @@ class CodeNode(
         config.settle(ctx)
         inputs = {name: ctx.filled(value) for name, value in named_values(config.inputs).items()}
         declared = [output.name for output in config.outputs or ()]
-        ran = await ctx.run_code(config.source, inputs, declared or [RESULT], asks=config.approval)
+        ran = await ctx.run_code(config.source, inputs, declared or [RESULT])
         if ran.printed:
             ctx.note("printed", ran.printed[:_PRINTED_CHARACTERS])
         return _declared(declared, ran) if declared else {RESULT: ran.values.get(RESULT, ran.printed)}

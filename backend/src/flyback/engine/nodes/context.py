@@ -23,6 +23,7 @@ from flyback.engine.ports import (
     ChatReply,
     CodeResult,
     Message,
+    Sandbox,
     Skill,
     Tool,
     ToolAnswer,
@@ -190,6 +191,11 @@ class NodeContext(Protocol):
         """Return what agents run on, by its name; None where there is none of this name."""
         ...
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where programs run that are a part of a call which is on record."""
+        ...
+
     def ask_before(self, terms: Terms) -> None:
         """Say before which tools a person is asked from now on, and how long an answer is waited for."""
         ...
@@ -239,10 +245,9 @@ class NodeContext(Protocol):
         """
         ...
 
-    async def run_code(
-        self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str], *, asks: bool = False
-    ) -> CodeResult:
-        """Run a program in the sandbox; `asks`: a person is asked before it, and it is recorded as a tool call.
+    async def run_code(self, source: str, inputs: Mapping[str, JsonValue], outputs: Sequence[str]) -> CodeResult:
+        """Run the node's own program in the sandbox. Where the node says so a person is asked before it, and it is
+        recorded as a tool call.
 
         Raises:
             PersonNeededError: the work goes on when there is an answer. It is to be let through.
