@@ -24,6 +24,7 @@ _POSTING = 50
 """Connections that start runs, or open streams, at the same time."""
 _PROBE_SECONDS = 0.05
 _VISITS = 10
+_TELLING_SECONDS = 5.0
 
 
 def main() -> int:
@@ -56,16 +57,19 @@ def _arguments() -> argparse.Namespace:
 async def _load(client: Client, pid: int, given: argparse.Namespace) -> dict[str, float]:
     await client.call("GET", "/api/runs")
     before = megabytes(pid)
+    _say(f"opening {given.idle:,} streams on which nothing happens")
     idle = await _open_idle(client, given.idle)
     with_idle = megabytes(pid)
     probing, latencies = asyncio.Event(), list[float]()
     prober = asyncio.create_task(_probe(client, probing, latencies))
     began, cpu_before = time.perf_counter(), cpu_seconds(pid)
+    _say(f"starting {given.runs:,} runs")
     run_ids, accepting = await _start_runs(client, given.runs)
     streams = [Stream() for _ in range(given.watchers)]
     watched = (run_ids[place % len(run_ids)] for place in range(given.watchers))
     watching = [client.watch(run_id, stream) for run_id, stream in zip(watched, streams, strict=False)]
     followed = asyncio.gather(*watching)
+    _say(f"watching {given.watchers:,} of them until all have ended")
     ended = await _all_ended(client)
     took = time.perf_counter() - began
     await followed
@@ -131,7 +135,11 @@ async def _start_runs(client: Client, count: int) -> tuple[list[str], list[float
 
 
 async def _all_ended(client: Client) -> Counter[str]:
-    while await _count(client, "PENDING") or await _count(client, "RUNNING"):  # noqa: ASYNC110 -- it asks as people do
+    told = time.perf_counter()
+    while left := await _count(client, "PENDING") + await _count(client, "RUNNING"):
+        if time.perf_counter() - told > _TELLING_SECONDS:
+            told = time.perf_counter()
+            _say(f"{left:,} runs to go")
         await asyncio.sleep(0.2)
     return Counter({status: await _count(client, status) for status in ("SUCCESS", "FAILED", "CANCELLED")})
 
@@ -149,6 +157,10 @@ async def _probe(client: Client, enough: asyncio.Event, latencies: list[float]) 
         latencies.append(time.perf_counter() - began)
         with suppress(TimeoutError):
             await asyncio.wait_for(enough.wait(), _PROBE_SECONDS)
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
 
 
 def _percentile(seconds: Sequence[float], percent: int) -> float:
