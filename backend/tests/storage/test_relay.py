@@ -31,6 +31,12 @@ def _text(text: str, *, whole: bool = False, run_id: RunId = RUN) -> LiveText:
 
 @asynccontextmanager
 async def _process(url: str, name: str, *secrets: str) -> AsyncGenerator[tuple[Database, Hub]]:
+    async with _relaying(url, name, *secrets) as (database, hub, _):
+        yield database, hub
+
+
+@asynccontextmanager
+async def _relaying(url: str, name: str, *secrets: str) -> AsyncGenerator[tuple[Database, Hub, Relay]]:
     async with opened(url) as database:
         redactor = Redactor()
         redactor.learn(*secrets)
@@ -38,7 +44,7 @@ async def _process(url: str, name: str, *secrets: str) -> AsyncGenerator[tuple[D
         relay = Relay(database, hub, worker_id=name)
         relay.start()
         try:
-            yield database, hub
+            yield database, hub, relay
         finally:
             await relay.stop()
 
@@ -119,6 +125,41 @@ async def test_given_connections_that_break_when_they_are_back_then_readers_have
             driver.publish(_text(" two,"))
             driver.publish(_text(" three!"))
             assert await _heard(reader, until="!", before="one.") == "one. two, three!"
+
+
+async def test_given_a_driver_that_was_deaf_when_it_listens_again_then_readers_elsewhere_have_the_whole_text(
+    url: str,
+) -> None:
+    # given a driver that hears and says nothing for a while, so that it may have missed who wants the text again
+    async with _relaying(url, "driver") as (_, driver, relay), _process(url, "door") as (_, door):
+        with door.subscribe(RUN) as reader:
+            driver.publish(_text("one.", whole=True))
+            assert await _heard(reader, until=".") == "one."
+            await relay.stop()
+            driver.publish(_text(" two!"))
+            # when it is back
+            relay.start()
+            # then it does not wait to be asked
+            assert await _heard(reader, until="!", before="one.") == "one. two!"
+
+
+async def test_given_a_wish_for_a_text_that_was_lost_on_its_way_when_others_were_heard_before_then_it_is_said_again(
+    url: str,
+) -> None:
+    async with _process(url, "driver") as (_, driver), _process(url, "door") as (database, door):
+        # given a text that was watched here a moment ago
+        with door.subscribe(RUN) as reader:
+            driver.publish(_text("one.", whole=True))
+            assert await _heard(reader, until=".") == "one."
+        # when the connections that it is asked for on are cut, and those that listen are not
+        cut = sa.text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid() AND query NOT LIKE 'LISTEN%'"
+        )
+        await database.write(lambda conn: conn.execute(cut).fetchall() and None)
+        with door.subscribe(RUN) as reader:
+            # then it comes
+            assert await _heard(reader, until=".") == "one."
 
 
 async def test_given_a_message_that_cannot_be_read_when_others_follow_then_they_are_heard(url: str) -> None:

@@ -94,6 +94,12 @@ class Relay(Elsewhere):
         for start in range(0, len(run_ids), _RUNS_IN_ONE):
             self._put("watch", runs=run_ids[start : start + _RUNS_IN_ONE], fresh=fresh)
 
+    def _say_all(self) -> None:
+        """Say again what may be lost: what is watched here, and the texts that others watch, who may have asked unheard."""
+        self._say_watched(sorted(self._hub.watched), fresh=True)
+        for run_id in tuple(self._wanted):
+            self._send_whole(run_id)
+
     def _put(self, kind: _Kind, **parts: object) -> None:
         if len(self._waiting) >= _MOST_WAITING:
             self._waiting.clear()
@@ -108,8 +114,7 @@ class Relay(Elsewhere):
             await self._something.wait()
             if self._lost_some:
                 self._lost_some = False
-                for run_id in tuple(self._wanted):
-                    self._send_whole(run_id)
+                self._say_all()
             batch = [self._waiting.popleft() for _ in range(min(_AT_ONCE, len(self._waiting)))]
             if not self._waiting:
                 self._something.clear()
@@ -157,7 +162,7 @@ class Relay(Elsewhere):
     async def _listen_on(self, connection: AsyncConnection) -> None:
         async with connection:
             await connection.execute(f"LISTEN {CHANNEL}")
-            self._say_watched(sorted(self._hub.watched), fresh=True)
+            self._say_all()
             while True:
                 async for notification in connection.notifies(timeout=_PROBE_SECONDS):
                     self._take_text(notification.payload)
