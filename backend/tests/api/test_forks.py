@@ -9,9 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from api.test_workflows import make
 from flyback.domain.fork import MAX_BYTES
+from flyback.storage import tables
 from kit import checker
 from kit.databases import BOTH
 from kit.door import Door, open_door
@@ -240,6 +242,26 @@ async def test_a_fork_on_another_version_warns_of_the_models_there_that_a_cost_b
         return ["'free'" in one["message"] for one in run["warnings"] if one["field"] == "budget.cost"]
 
     assert (True in told(origin), True in told(fork)) == (False, True)
+
+
+async def test_a_fork_begins_though_its_default_model_cannot_be_used_any_more(door: Door) -> None:
+    # given a run with a cost budget whose default model nobody asked, and whose key is gone by now
+    entry = {"name": "m", "provider": "openai-compatible", "baseUrl": "https://m.example/v1", "model": "m"}
+    assert (await door.key.post("/api/models", json={**entry, "apiKey": "sk-0123456789"})).status_code == 201
+    document = _document(budget={"cost": 1}, plannerModelId="scripted")
+    for node in document["graphData"]["nodes"][1:3]:
+        node["data"]["model"] = "scripted"
+    body = {"workflow": document, "model": "m", "inputs": {"topic": "tides"}}
+    origin = (await door.key.post("/api/runs?wait=true", json=body)).json()
+    await door.database.write(lambda conn: conn.execute(sa.delete(tables.secrets)).close())
+    another: dict[str, Any] = {
+        "name": "other",
+        "provider": "scripted",
+        "script": [],
+    }  # with a change the entries are read anew
+    assert (await door.key.post("/api/models", json=another)).status_code == 201
+    # when it is forked, then the fork goes to its end
+    assert (await _fork(door, origin, 2, next="out"))["status"] == "SUCCESS"
 
 
 async def test_the_forks_of_a_run_can_be_listed(door: Door) -> None:
