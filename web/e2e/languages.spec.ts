@@ -63,3 +63,26 @@ test('no page of the navigation shows a word in the other language', async ({ pa
     expect(foreign, path).toEqual([])
   }
 })
+
+test('what the server says is Chinese too: a problem of the drawing, a refused file, a run that failed', async ({ page, api, guard }) => {
+  guard.allow(/status of 4\d\d/)
+  const drawing: Document = { ...chain, name: '有问题', graphData: { ...chain.graphData, edges: edges('a -> b', 'c -> out') } }
+  drawing.graphData.nodes = drawing.graphData.nodes.map(one => (one.id === 'c' ? node('c', 'template', 560, 0, { label: 'C', template: '{{nobody}}' }) : one))
+  const { id } = await api.save({ ...drawing, mode: 'DAG' })
+  const editor = await new Editor(page).open(id, '?panel=problems')
+  const problems = editor.panel.getByRole('listitem')
+  await expect(problems.filter({ hasText: '从起点没有路通向节点 \'c\'，它会被跳过。' })).toHaveCount(1)
+  await expect(problems.filter({ hasText: '节点 \'c\' 引用了 \'nobody\'，但没有节点写入它。' })).toContainText('检查拼写，或将它声明为输入。')
+  expect((await problems.allInnerTexts()).filter(text => /[a-z]{3,} [a-z]{3,}/.test(text))).toEqual([])
+
+  await page.goto('/workflows')
+  await page.getByRole('button', { name: '导入' }).first().click()
+  await page.locator('input[type=file]').setInputFiles({ name: 'holiday.json', mimeType: 'application/json', buffer: Buffer.from('{"plans": []}') })
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toContainText('“holiday.json”未能导入。')
+  await expect(dialog).toContainText('这不是 Flyback 工作流文件。')
+
+  const { run } = await api.played({ ...chain, name: '没有回答', mode: 'DAG', script: [] }, { q: '天气' })
+  await page.goto(`/runs/${run.runId}?tab=result`)
+  await expect(page.getByText('模型 \'scripted\'：没有为节点 \'b\' 预设任何回答；这是第 1 次调用。').first()).toBeVisible()
+})

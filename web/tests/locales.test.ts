@@ -55,3 +55,13 @@ describe('the words of the page', () => {
     expect(broken).toEqual([])
   })
 })
+
+describe('the words of the server', () => {
+  it('are shown in the language of the page', () => {
+    // `text` is what `useErrorText` gives, which has been through it.
+    const translated = /'[^']*'|\b(?:said|reasonOf)\([^()]*\)|\btext\.\w+/g
+    const shown = files(src, /\.vue$/).flatMap(file => [...readFileSync(file, 'utf8').matchAll(/\{\{(.*?)\}\}/g)].map(match => match[1] ?? ''))
+    const asTheyCame = shown.filter(text => /\.(?:message|fix|errorMsg|why|cause)\b/.test(text.replace(translated, '')))
+    expect(asTheyCame).toEqual([])
+  })
+})

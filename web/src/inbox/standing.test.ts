@@ -13,12 +13,12 @@ describe('where a run stands that asks', () => {
     const run = agentic(visit(1, 'A', { decision: { reason: 'Ask the person.' } as Visit['decision'] }), visit(2, 'B', { status: 'PAUSED', output: null }), visit(3, 'A'))
     const { route, ...standing } = standingOf(run, asks('v2'))
     expect(route?.stops.map(({ n, status }) => [n, status])).toEqual([[1, 'SUCCESS'], [2, 'PAUSED']])
-    expect(standing).toEqual({ n: 2, of: 20, reason: 'Ask the person.', before: [{ key: 'v1', label: 'A', iterSeq: 1, status: 'SUCCESS', said: 'of 1' }] })
+    expect(standing).toEqual({ n: 2, of: 20, decision: { reason: 'Ask the person.' }, before: [{ key: 'v1', label: 'A', iterSeq: 1, status: 'SUCCESS', said: 'of 1' }] })
   })
   it('tells the last four steps, and of one that failed what went wrong', () => {
     const failed = visit(6, 'A', { status: 'FAILED', output: null, error: { code: 'X', message: 'No answer.' } as Visit['error'] })
     const { before } = standingOf(agentic(...[1, 2, 3, 4, 5].map(n => visit(n, 'A')), failed, visit(7, 'B')), asks('v7'))
-    expect(before.map(done => done.said)).toEqual(['of 3', 'of 4', 'of 5', 'No answer.'])
+    expect(before.map(done => done.failure ?? done.said)).toEqual(['of 3', 'of 4', 'of 5', 'No answer.'])
   })
   it('of a DAG run is what has ended, in the order it ended', () => {
     const node = (nodeId: string, finishedAt: string | null, status = 'SUCCESS') => ({ nodeId, nodeType: 'llm', nodeLabel: nodeId, status, finishedAt, output: said(nodeId), error: null }) as unknown as NodeRecord

@@ -4,6 +4,7 @@ import { api, ok } from '@/api/client'
 import { toApiError, type ApiError } from '@/api/errors'
 import { writeJson } from '@/api/json'
 import type { Pause } from '@/api/types'
+import { useServerText } from '@/api/useServerText'
 import { forget, readStored, store } from '@/shell/stored'
 import { useWaiting } from '@/shell/waiting'
 import { emptyDraft, firstAnswer, readAnswer, type AnswerFault, type Draft } from './answer'
@@ -18,6 +19,7 @@ function draftOf(pause: Pause): Draft {
 
 export function useAnswering(asked: () => Pause, whenAnswered: (pause: Pause) => void) {
   const waiting = useWaiting()
+  const inWords = useServerText()
   const draft = ref<Draft>(draftOf(asked()))
   const touched = ref(writeJson(draft.value) !== writeJson(emptyDraft(asked())))
   /** The action that is being sent. */
@@ -46,7 +48,7 @@ export function useAnswering(asked: () => Pause, whenAnswered: (pause: Pause) =>
   function faultOf(questionId: string): { ours?: AnswerFault, theirs?: string } {
     const ours = faults.value.get(questionId)
     const theirs = failure.value?.status === 422 ? failure.value.faults.find(fault => fault.field === questionId)?.message : undefined
-    return { ...(ours && { ours }), ...(theirs && { theirs }) }
+    return { ...(ours && { ours }), ...(theirs && { theirs: inWords(theirs) }) }
   }
 
   async function send(action: string | undefined) {

@@ -3,7 +3,7 @@ import type { GraphData } from '@/api/types'
 import type { Status } from '@/ui/status'
 import { lookOf, type Route, type StopLook } from './route'
 import { formingKey, type RunView, type Step } from './runView'
-import { estimatedTokens, excerpt, glance, saidBy } from './steps'
+import { estimatedTokens, glance, saidBy } from './steps'
 
 export interface NodeState {
   readonly status: Status
@@ -40,7 +40,7 @@ function stateOf(step: Step, view: RunView, graph: GraphData): Partial<NodeState
   if (tool) return { ...iter, text: `${tool.name} …` }
   if (step.status === 'RUNNING' && forming) return { ...iter, ...formingOf(forming) }
   if (step.status === 'PAUSED') return { ...iter, text: glance(step.asked.findLast(asked => asked.endedAt === undefined)?.questions[0]?.text) }
-  if (step.error) return { ...iter, error: excerpt(step.error.message.split('\n')[0]) }
+  if (step.error) return { ...iter, error: step.error.message }
   return { ...iter, text: glance(saidBy(step, graph)) }
 }
 
