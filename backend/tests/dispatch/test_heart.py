@@ -84,7 +84,7 @@ async def _judged(heart: Heart) -> frozenset[str]:
 
 
 async def test_given_a_newcomer_when_a_lease_has_passed_then_it_may_judge_and_not_before(database: Database) -> None:
-    heart = Heart(_process(database, "me"), lease_seconds=0.6, beat_seconds=0.1)
+    heart = Heart(_process(database, "me"), lease_seconds=0.6)
     began = asyncio.get_running_loop().time()
     await heart.start()
     living = await _judged(heart)
@@ -97,7 +97,7 @@ async def test_given_a_newcomer_when_a_lease_has_passed_then_it_may_judge_and_no
 async def test_given_an_elder_who_lives_when_another_asks_then_it_is_not_for_him_to_judge(database: Database) -> None:
     await _beat(database, "old", age_minutes=60)
     await _fall_silent(database, "old", -3_600)  # its next beats have come already
-    heart = Heart(_process(database, "young"), lease_seconds=0.5, beat_seconds=0.1)
+    heart = Heart(_process(database, "young"), lease_seconds=0.5)
     await heart.start()
     for _ in range(100):
         assert await heart.living() is None

@@ -318,9 +318,7 @@ async def _work_with_queue(workshop: Workshop, job: Job) -> None:
 
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
-    dispatcher = DbosDispatcher(
-        workshop.engine, workshop.ledger, workshop.database, lease_seconds=1.5, beat_seconds=0.3
-    )
+    dispatcher = DbosDispatcher(workshop.engine, workshop.ledger, workshop.database, lease_seconds=1.5)
     await dispatcher.start()
     for run_id in await _accept(workshop, job):
         await dispatcher.launch(run_id, 0)

@@ -18,6 +18,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
 
+from flyback.dispatch.heart import standing_still_seconds
 from flyback.domain.errors import (
     DatabaseNewerError,
     DataFolderHeldError,
@@ -254,13 +255,17 @@ def test_given_a_data_folder_in_use_when_another_takes_it_then_it_is_told_by_who
     DataFolder.hold(tmp_path / "data").release()
 
 
-async def test_the_server_ends_a_transaction_that_stands_still(tmp_path: Path) -> None:
-    database = await Database.open(new_url("postgresql", tmp_path))
+@pytest.mark.parametrize(("lease_seconds", "told"), [(12, "10s"), (3, "2500ms"), (2, "1667ms")])
+async def test_the_server_ends_a_transaction_that_stands_still_before_a_workers_lease_is_over(
+    tmp_path: Path, lease_seconds: int, told: str
+) -> None:
+    still = standing_still_seconds(lease_seconds)
+    database = await Database.open(new_url("postgresql", tmp_path), standing_still_seconds=still)
     queue = database.engine_for_queue()
     asked = sa.text("SHOW idle_in_transaction_session_timeout")
     with queue.connect() as conn:
-        assert conn.execute(asked).scalar_one() == "10s"
-    assert await database.write(lambda conn: conn.execute(asked).scalar_one()) == "10s"
-    assert await database.read(lambda conn: conn.execute(asked).scalar_one()) == "10s"
+        assert conn.execute(asked).scalar_one() == told
+    assert await database.write(lambda conn: conn.execute(asked).scalar_one()) == told
+    assert await database.read(lambda conn: conn.execute(asked).scalar_one()) == told
     queue.dispose()
     await database.close()

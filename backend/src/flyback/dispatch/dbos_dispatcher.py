@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from flyback.dispatch.book import RunBook, Store
 from flyback.dispatch.drives import Drives
-from flyback.dispatch.heart import BEAT_SECONDS, LEASE_SECONDS, Heart
+from flyback.dispatch.heart import LEASE_SECONDS, Heart
 from flyback.domain.errors import StorageBusyError, StorageFullError
 from flyback.domain.run import RunId
 from flyback.engine.log import OpenRun
@@ -44,7 +44,6 @@ class DbosDispatcher:
         works: bool = True,
         slots: int = SLOTS,
         lease_seconds: float = LEASE_SECONDS,
-        beat_seconds: float = BEAT_SECONDS,
     ) -> None:
         self._book = book
         self._store = store
@@ -52,7 +51,7 @@ class DbosDispatcher:
         self._slots = slots
         self._drives = Drives(engine, book, self.enqueue_in)
         alone = store.is_sqlite or not works
-        self._heart = None if alone else Heart(book, lease_seconds=lease_seconds, beat_seconds=beat_seconds)
+        self._heart = None if alone else Heart(book, lease_seconds=lease_seconds)
         self._started: SegmentQueue | None = None
         self._sweeper: Sweeper | None = None
         self._sweeping: asyncio.Task[None] | None = None

@@ -16,9 +16,14 @@ from flyback.dispatch.book import RunBook
 from flyback.domain.errors import StorageBusyError, StorageFullError
 
 LEASE_SECONDS = 12.0
-BEATS_IN_A_LEASE = 6
-BEAT_SECONDS = LEASE_SECONDS / BEATS_IN_A_LEASE
+_BEATS_IN_A_LEASE = 6
 _BURY_AFTER_LEASES = 20
+
+
+def standing_still_seconds(lease_seconds: float) -> float:
+    """How long a transaction may do nothing, so that what a frozen worker has locked is free before its lease is over."""
+    return lease_seconds - lease_seconds / _BEATS_IN_A_LEASE
+
 
 _log = logging.getLogger(__name__)
 
@@ -26,18 +31,11 @@ _log = logging.getLogger(__name__)
 class Heart:
     """`judges=False`: this process beats for its own runs and leaves those of others alone."""
 
-    def __init__(
-        self,
-        book: RunBook,
-        *,
-        judges: bool = True,
-        lease_seconds: float = LEASE_SECONDS,
-        beat_seconds: float = BEAT_SECONDS,
-    ) -> None:
+    def __init__(self, book: RunBook, *, judges: bool = True, lease_seconds: float = LEASE_SECONDS) -> None:
         self._book = book
         self._judges = judges
         self._lease_seconds = lease_seconds
-        self._beat_seconds = beat_seconds
+        self._beat_seconds = lease_seconds / _BEATS_IN_A_LEASE
         self._last_beat = float("-inf")
         self._may_judge_from = float("inf")
         self._task: asyncio.Task[None] | None = None

@@ -5,6 +5,7 @@ Reading needs no lock. Driving on SQLite does: it proves that nobody else drives
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -17,6 +18,7 @@ from flyback.dispatch.local import LocalDispatcher
 from flyback.domain.errors import DataFolderHeldError
 from flyback.engine.parts import Engine
 from flyback.main.address import read_address
+from flyback.main.operator import LEASE_SECONDS
 from flyback.main.product import ProductOptions, open_product
 from flyback.storage.data_folder import DataFolder, make
 from flyback.storage.database import Database
@@ -58,4 +60,6 @@ async def open_data(options: ProductOptions) -> AsyncGenerator[DataDoor]:
 
 
 def _dispatcher(engine: Engine, ledger: Ledger, database: Database) -> Dispatcher:
-    return LocalDispatcher(engine, ledger, heart=None if database.is_sqlite else Heart(ledger, judges=False))
+    lease_seconds = LEASE_SECONDS.read(os.environ)
+    heart = None if database.is_sqlite else Heart(ledger, judges=False, lease_seconds=lease_seconds)
+    return LocalDispatcher(engine, ledger, heart=heart)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flyback.dispatch import Dispatcher
+from flyback.dispatch.heart import standing_still_seconds
 from flyback.domain.errors import SecretKeyMissingError
 from flyback.domain.model_entry import EMBEDDED, SCRIPTED
 from flyback.domain.redaction import Redactor
@@ -17,7 +18,7 @@ from flyback.engine.agents import BUILTIN, HERMES
 from flyback.engine.parts import Engine
 from flyback.engine.ports import AgentRuntime
 from flyback.engine.watch import Watches
-from flyback.main.operator import CONNECTIONS, QUEUE_LIMIT
+from flyback.main.operator import CONNECTIONS, LEASE_SECONDS, QUEUE_LIMIT
 from flyback.main.outside import Outside
 from flyback.main.wiring import services_of
 from flyback.providers.agents.builtin import BuiltinRuntime
@@ -94,7 +95,10 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
     redactor = Redactor()
     outside = await asyncio.to_thread(Outside.open, os.environ, options.data, clock=clock, redactor=redactor)
     database = await Database.open(
-        database_url(options), durability=options.durability, connections=CONNECTIONS.read(os.environ)
+        database_url(options),
+        durability=options.durability,
+        connections=CONNECTIONS.read(os.environ),
+        standing_still_seconds=standing_still_seconds(LEASE_SECONDS.read(os.environ)),
     )
     metrics = Metrics()
     database.watch_commits(metrics.stored)

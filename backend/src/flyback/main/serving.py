@@ -28,7 +28,6 @@ from flyback.api.streams import StreamSlots
 from flyback.cli.hooks import ServeOptions, WorkOptions
 from flyback.dispatch import Dispatcher
 from flyback.dispatch.dbos_dispatcher import DbosDispatcher
-from flyback.dispatch.heart import BEATS_IN_A_LEASE
 from flyback.domain.errors import InvalidError
 from flyback.engine.parts import Engine
 from flyback.main.address import ServerAddress, forget_address, write_address
@@ -111,15 +110,13 @@ async def _opened(options: ProductOptions, *, works: bool) -> AsyncGenerator[Pro
         make(options.data)
 
     def dispatcher(engine: Engine, ledger: Ledger, database: Database) -> Dispatcher:
-        lease_seconds = LEASE_SECONDS.read(os.environ)
         return DbosDispatcher(
             engine,
             ledger,
             database,
             works=works,
             slots=SLOTS.read(os.environ),
-            lease_seconds=lease_seconds,
-            beat_seconds=lease_seconds / BEATS_IN_A_LEASE,
+            lease_seconds=LEASE_SECONDS.read(os.environ),
         )
 
     try:

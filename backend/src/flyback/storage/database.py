@@ -44,9 +44,7 @@ _FIRST_WAIT_SECONDS = 0.05
 _LONGEST_WAIT_SECONDS = 2.0
 _LOCK_WAIT_MS = 5_000
 _VACUUM_WAIT_MS = 60_000
-_STANDING_STILL = "SET idle_in_transaction_session_timeout = '10s'"
-"""Shorter than a worker's lease, unless that was set shorter still: what a frozen one has locked is free by the time that
-another may take it up."""
+_STANDING_STILL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +84,11 @@ class _Parts:
 class Database:
     """Open it with `await Database.open(url)`, close it with `await database.close()`."""
 
-    def __init__(self, url: sa.URL, sqlite_settings: _SqliteSettings, parts: _Parts) -> None:
+    def __init__(
+        self, url: sa.URL, sqlite_settings: _SqliteSettings, parts: _Parts, *, standing_still_seconds: float
+    ) -> None:
         self._url = url
+        self._standing_still_seconds = standing_still_seconds
         self._sqlite_settings = sqlite_settings
         self._parts = parts
         self._on_commit: OnCommit = nobody_watches
@@ -100,11 +101,14 @@ class Database:
         durability: Durability = "full",
         lock_wait_ms: int = _LOCK_WAIT_MS,
         connections: int = DEFAULT_CONNECTIONS,
+        standing_still_seconds: float = _STANDING_STILL_SECONDS,
     ) -> Database:
         """Connect and bring the tables up to date.
 
         `url` is `sqlite:///<file>` or `postgresql://…`. On SQLite a write waits `lock_wait_ms` for another process's
-        write lock before it is told that the database is busy. `connections` to PostgreSQL are made at most, 8 at least.
+        write lock before it is told that the database is busy. `connections` to PostgreSQL are made at most, 8 at least;
+        a transaction there that does nothing for `standing_still_seconds` is ended. Less than a worker's lease: what a
+        frozen one has locked is free by the time that another may take it up.
 
         Raises:
             DatabaseNewerError: a newer Flyback made this database.
@@ -116,9 +120,9 @@ class Database:
         parts = (
             _sqlite_parts(address, sqlite_settings)
             if is_sqlite
-            else await _postgres_parts(address, _Shares.of(connections))
+            else await _postgres_parts(address, _Shares.of(connections), standing_still_seconds)
         )
-        database = cls(address, sqlite_settings, parts)
+        database = cls(address, sqlite_settings, parts, standing_still_seconds=standing_still_seconds)
         try:
             if parts.writer is not None:
                 await database._in_thread(parts.writer.open)
@@ -223,8 +227,8 @@ class Database:
             return _sqlite_engine(
                 self._url, self._sqlite_settings, isolation_level="IMMEDIATE", pool_size=self._parts.queue_connections
             )
-        size = self._parts.queue_connections
-        return _postgres_engine(self._url, pool_size=size, max_overflow=0, pool_pre_ping=True)
+        size, still = self._parts.queue_connections, self._standing_still_seconds
+        return _postgres_engine(self._url, still, pool_size=size, max_overflow=0, pool_pre_ping=True)
 
     async def close(self) -> None:
         """Finish what waits and let go of every connection."""
@@ -314,20 +318,23 @@ def _psycopg_address(address: sa.URL) -> str:
     return address.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-def _postgres_engine(address: sa.URL, **settings: Any) -> sa.Engine:
+def _postgres_engine(address: sa.URL, standing_still_seconds: float, **settings: Any) -> sa.Engine:
     """An engine whose transactions the server ends when they stand still: a frozen process keeps no row locked, and no
     table from a migration."""
+    from psycopg.sql import SQL
+
     engine = sa.create_engine(address, **settings)
+    standing_still = SQL("SET idle_in_transaction_session_timeout = {}").format(round(standing_still_seconds * 1000))
 
     def set_up(driver: PsycopgConnection, _: object) -> None:
-        driver.execute(_STANDING_STILL)
+        driver.execute(standing_still)
         driver.commit()
 
     event.listen(engine, "connect", set_up)
     return engine
 
 
-async def _postgres_parts(address: sa.URL, shares: _Shares) -> _Parts:
+async def _postgres_parts(address: sa.URL, shares: _Shares, still_seconds: float) -> _Parts:
     from psycopg_pool import AsyncConnectionPool
 
     pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
@@ -342,9 +349,11 @@ async def _postgres_parts(address: sa.URL, shares: _Shares) -> _Parts:
     common = {"max_overflow": 0, "pool_pre_ping": True, "pool_timeout": 5}
     return _Parts(
         readers=ThreadPoolExecutor(shares.readers + shares.writers, thread_name_prefix="flyback-db"),
-        read_engine=_postgres_engine(address, pool_size=shares.readers, isolation_level="REPEATABLE READ", **common),
+        read_engine=_postgres_engine(
+            address, still_seconds, pool_size=shares.readers, isolation_level="REPEATABLE READ", **common
+        ),
         writer=None,
-        write_engine=_postgres_engine(address, pool_size=shares.writers, **common),
+        write_engine=_postgres_engine(address, still_seconds, pool_size=shares.writers, **common),
         pool=pool,
         queue_connections=shares.queue,
     )
