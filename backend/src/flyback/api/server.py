@@ -68,7 +68,7 @@ class BoundedProtocol(H11Protocol):
         self._headers_are_there()
         super().connection_lost(exc)
 
-    def send_400_response(self, msg: str) -> None:
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- uvicorn hands it in
         # uvicorn calls this while it handles h11's refusal, which knows the better status.
         refusal = sys.exception()
         if self.scope is not None:  # pyright: ignore[reportUnnecessaryComparison] -- None before the first request

@@ -55,7 +55,7 @@ class LocalDispatcher:
         if self._tasks.get(run_id) is task:  # else the next segment's is there by now
             del self._tasks[run_id]
 
-    def enqueue_in(self, conn: Connection, run_id: RunId, segment: int) -> None:
+    def enqueue_in(self, conn: Connection, run_id: RunId, segment: int) -> None:  # noqa: ARG002 -- there is no queue
         _log.info("Run %s waits as segment %d.", run_id, segment)
 
     async def cancel_live(self, run_id: RunId) -> None:

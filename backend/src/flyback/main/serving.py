@@ -151,7 +151,7 @@ class _Server(uvicorn.Server):
         super().__init__(server_config(app))
         self._hub = hub
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- uvicorn hands them in
         # Not as it stands there: a signal that it has noted is raised again when it ends, and would end the process
         # before the runs are handed back.
         self.force_exit = self.should_exit

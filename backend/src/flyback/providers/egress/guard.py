@@ -45,7 +45,12 @@ class Guard:
             raise _refused(host, port, refused)
         return addresses
 
-    def _refused_among(self, host: str, port: int, addresses: Sequence[Address]) -> Address | None:
+    def _refused_among(
+        self,
+        host: str,  # noqa: ARG002 -- for models a name may make a difference
+        port: int,
+        addresses: Sequence[Address],
+    ) -> Address | None:
         """Return an address that may not be called, or None."""
         return refused_among(addresses, self._allowed, port)
 

@@ -57,7 +57,7 @@ class Metrics(Watch):
         if commit.end is not None and commit.inside is None:
             self._ended.labels(commit.end.status.value).inc()
 
-    def called(self, run_id: RunId, call: CallRecord) -> None:
+    def called(self, run_id: RunId, call: CallRecord) -> None:  # noqa: ARG002 -- every watch is told it
         outcome = "ok" if call.error is None else call.error.code
         if call.kind == "tool":
             self._tools.labels(outcome).observe(call.latency_ms / 1000)
