@@ -133,7 +133,7 @@ def test_the_30_variables_written_last_are_shown_the_latest_first_each_cut_at_50
     go(chain, "review", {"text": "r" * 501})
     go(chain, "ask", {"text": "the last output"})
     shown = list(look(chain, inputs={"topic": "tides"}).variables)
-    assert shown[0] == Named("review__text", "r" * 500 + "...")
+    assert shown[0] == Named.of("review__text", "r" * 500 + "...")
     assert [one.name for one in shown[1:]] == [f"draft__v{n}" for n in range(39, 10, -1)]
     assert len(shown) == 30
 

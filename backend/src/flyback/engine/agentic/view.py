@@ -7,7 +7,7 @@ the task, always.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -39,11 +39,12 @@ class Named:
 
     name: str
     text: str
-    line: str = field(init=False, repr=False, compare=False)
+    line: str
     """Both, put together once: a variable is shown after many visits."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "line", f"{self.name}: {self.text}")
+    @classmethod
+    def of(cls, name: str, text: str) -> Named:
+        return cls(name, text, f"{name}: {text}")
 
 
 @value_type
@@ -123,7 +124,7 @@ class Viewer:
         self._inputs = inputs
         self._max_visits = max_visits
         self._budget = budget
-        self._task = tuple(Named(name, cut(as_text(value))) for name, value in inputs.items())
+        self._task = tuple(Named.of(name, cut(as_text(value))) for name, value in inputs.items())
         self._shown: dict[str, tuple[int, Named]] = {}
         """Variable to who wrote it and how it is shown."""
         self._known: dict[NodeId, Choice] = {}
@@ -179,7 +180,7 @@ class Viewer:
             # What nobody wrote again is shown as before.
             known = shown.get(name)
             if known is None or known[0] != writers[name]:
-                known = shown[name] = (writers[name], Named(name, cut(as_text(value))))
+                known = shown[name] = (writers[name], Named.of(name, cut(as_text(value))))
             variables.append(known[1])
         return variables
 
@@ -224,7 +225,7 @@ def _tool_calls(visit: Visit) -> list[Named]:
         return []
     calls = [call for call in listed[-_TOOL_CALLS:] if isinstance(call, dict)]
     return [
-        Named(as_text(call.get("name")), cut(as_text(call.get("result", "")), _TOOL_RESULT_CHARACTERS))
+        Named.of(as_text(call.get("name")), cut(as_text(call.get("result", "")), _TOOL_RESULT_CHARACTERS))
         for call in calls
     ]
 
