@@ -305,14 +305,27 @@ async def test_lists_are_pages_newest_first_and_can_be_narrowed(door: Door) -> N
         assert refused.status_code == 422, bad
 
 
-async def test_a_list_shows_where_each_agentic_run_went(door: Door) -> None:
-    # given a run that went round once more, and one that was drawn through
-    flown, drawn = await _run(door, _flight()), await _run(door, _chain())
-    # then the list tells the visits of the first in order, and that the second made none
-    listed = {run["runId"]: run["route"] for run in (await door.key.get("/api/runs")).json()["items"]}
-    route = [(stop["nodeId"], stop["iterSeq"], stop["onCanvas"]) for stop in listed[flown["runId"]]]
+async def test_a_list_shows_where_each_run_went(door: Door) -> None:
+    # given a run that went round once more, and one that was drawn through and failed on its way
+    failing = [{"for": {"node": "say"}, "replies": [{"httpError": 401}]}]
+    flown, drawn = await _run(door, _flight()), await _run(door, {**_chain(), "script": failing})
+    # then the list tells the visits of the first in order, and the nodes of the second that began
+    listed = {run["runId"]: run for run in (await door.key.get("/api/runs")).json()["items"]}
+    route = [(stop["nodeId"], stop["iterSeq"], stop["onCanvas"]) for stop in listed[flown["runId"]]["route"]]
     assert route == [("ask", 1, True), ("say", 1, True), ("say", 2, False), ("out", 1, True)]
-    assert listed[drawn["runId"]] is None
+    passed = [(stop["nodeLabel"], stop["status"]) for stop in listed[drawn["runId"]]["route"]]
+    assert passed == [("Ask", "SUCCESS"), ("Say", "FAILED")]
+    assert (listed[flown["runId"]]["routeLength"], listed[drawn["runId"]]["routeLength"]) == (4, 2)
+
+
+async def test_of_a_long_route_the_list_shows_the_last_fifty_stops(door: Door) -> None:
+    types = ["userInput", *["template"] * 58, "output"]
+    parts = [{"id": f"n{n}", "type": one, "data": {"template": f"{n}"}} for n, one in enumerate(types)]
+    edges = [{"source": f"n{n}", "target": f"n{n + 1}"} for n in range(59)]
+    run = await _run(door, {"name": "Long", "mode": "DAG", "graphData": {"nodes": parts, "edges": edges}}, inputs={})
+    [listed] = (await door.key.get("/api/runs")).json()["items"]
+    assert (listed["runId"], listed["routeLength"]) == (run["runId"], 60)
+    assert [stop["nodeId"] for stop in listed["route"]] == [f"n{n}" for n in range(10, 60)]
 
 
 async def test_nobody_sees_the_runs_of_somebody_else(door: Door) -> None:

@@ -1,6 +1,7 @@
 /** Stored runs: found, replayed step by step, explained decision by decision, laid side by side. */
 import { letter, node, planner } from '../kit/documents.ts'
 import { Editor } from '../kit/editor.ts'
+import { invoiceCheck } from '../kit/questions.ts'
 import { RunView } from '../kit/run.ts'
 import { expect, test } from '../kit/test.ts'
 
@@ -78,6 +79,19 @@ test('the list of runs is alive: a run that is started elsewhere appears and end
   await expect(page.getByText('No runs yet. Press Run and watch the route appear.')).toBeVisible()
   await api.ran(id, { who: 'Ada' })
   await expect(page.getByRole('row').filter({ has: page.getByRole('link') })).toContainText('done')
+})
+
+test('a row says where its run went and which version it ran, in both modes', async ({ page, api }) => {
+  const { id } = await api.save(letter('Rows of visits'))
+  await api.post(`/workflows/${id}/versions`, { note: 'First' })
+  await api.ended((await api.start(id, { who: 'Ada' }, { version: 1 })).runId)
+  await api.asking(invoiceCheck('Rows of nodes'))
+  await page.goto('/runs?q=Rows')
+  const row = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) })
+  await expect(row('Rows of visits')).toContainText('version 1 · Ada')
+  await expect(row('Rows of visits')).toContainText('7 visits · 4 fly-backs')
+  await expect(row('Rows of nodes')).toContainText('the draft · 12000')
+  await expect(row('Rows of nodes')).toContainText('2 nodes · Ask accounting')
 })
 
 test('the decision trail says who decided what and why, and which steps left the drawing', async ({ page, api }) => {

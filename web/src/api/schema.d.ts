@@ -2029,7 +2029,7 @@ export interface components {
         };
         /**
          * ListedRun
-         * @description A run with its route in small. `route` is null in DAG mode.
+         * @description A run with its route in small: its visits, or the nodes of a DAG run in the order in which they began.
          */
         ListedRun: {
             /** Runid */
@@ -2104,8 +2104,16 @@ export interface components {
             startedAt: string | null;
             /** Finishedat */
             finishedAt: string | null;
-            /** Route */
-            route: components["schemas"]["Stop"][] | null;
+            /**
+             * Route
+             * @description The last fifty stops.
+             */
+            route: components["schemas"]["Stop"][];
+            /**
+             * Routelength
+             * @description How many stops there are in all.
+             */
+            routeLength: number;
         };
         /** McpServer */
         McpServer: {
@@ -3391,7 +3399,7 @@ export interface components {
         };
         /**
          * Stop
-         * @description A visit without what it holds.
+         * @description A visit, or a node of a DAG run, without what it holds.
          */
         Stop: {
             /** Nodeid */

@@ -100,7 +100,7 @@ class Run(Answer):
 
 
 class Stop(Answer):
-    """A visit without what it holds."""
+    """A visit, or a node of a DAG run, without what it holds."""
 
     node_id: str
     node_label: str
@@ -110,9 +110,10 @@ class Stop(Answer):
 
 
 class ListedRun(Run):
-    """A run with its route in small. `route` is null in DAG mode."""
+    """A run with its route in small: its visits, or the nodes of a DAG run in the order in which they began."""
 
-    route: list[Stop] | None
+    route: list[Stop] = Field(description="The last fifty stops.")
+    route_length: int = Field(description="How many stops there are in all.")
 
 
 class RunPage(Page):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import sqlalchemy as sa
-from pydantic import JsonValue
 
 from flyback.domain.errors import NotFoundError
 from flyback.domain.json_value import loads
 from flyback.domain.run import Mode, RunId
 from flyback.domain.wire import Wire
+from flyback.storage.run_reads.routes import routes
 from flyback.storage.run_reads.rows import NO_USAGE, FoundRun, Row, json_of, object_of
-from flyback.storage.tables import workflow_run_visits, workflow_runs
+from flyback.storage.tables import workflow_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,8 @@ def page(
     query = sa.select(*_LISTED).where(*where).order_by(workflow_runs.c.id.desc()).limit(limit + 1)
     rows = conn.execute(query).mappings().all()
     more = rows[limit - 1]["id"] if len(rows) > limit else None
-    routes = _routes(conn, [row["id"] for row in rows[:limit] if row["mode"] == Mode.AGENTIC])
-    return [{**run_on_wire(row), "route": routes.get(row["id"])} for row in rows[:limit]], more, total
+    found = routes(conn, [row["id"] for row in rows[:limit]])
+    return [{**run_on_wire(row), **found[row["id"]]} for row in rows[:limit]], more, total
 
 
 def children(conn: sa.Connection, run: FoundRun) -> list[Wire]:
@@ -135,25 +134,6 @@ def _conditions(owner_id: str, wanted: RunFilter) -> list[sa.ColumnElement[bool]
         columns = (runs.workflow_name, runs.run_uuid, runs.error_msg)
         where.append(sa.or_(*(column.icontains(wanted.text, autoescape=True) for column in columns)))
     return where
-
-
-def _routes(conn: sa.Connection, runs: Sequence[int]) -> dict[int, JsonValue]:
-    """Return each run's visits in order without what they hold: enough to draw where it went."""
-    visits = workflow_run_visits.c
-    columns = (visits.run_id, visits.node_id, visits.node_label, visits.iter_seq, visits.on_canvas, visits.status)
-    query = sa.select(*columns).where(visits.run_id.in_(runs)).order_by(visits.run_id, visits.sort_order)
-    found: dict[int, list[JsonValue]] = {run: [] for run in runs}
-    for row in conn.execute(query).mappings():
-        found[row["run_id"]].append(
-            {
-                "nodeId": row["node_id"],
-                "nodeLabel": row["node_label"],
-                "iterSeq": row["iter_seq"],
-                "onCanvas": bool(row["on_canvas"]),
-                "status": row["status"],
-            }
-        )
-    return {run: cast("JsonValue", stops) for run, stops in found.items()}
 
 
 _MOST_CHILDREN = 1_000
