@@ -1,8 +1,6 @@
 /** Every page and its states in both themes: nothing that axe calls serious or critical. */
-import AxeBuilder from '@axe-core/playwright'
-import type { Page } from '@playwright/test'
+import { expectAccessible, expectAccessibleInBoth } from './kit/axe.ts'
 import { make, open, SCENES, type Made } from './kit/scenes.ts'
-import { stillness } from './kit/stillness.ts'
 import { expect, test } from './kit/test.ts'
 
 test.use({ served: 'for scenes' })
@@ -50,18 +48,3 @@ test.describe('signed out', () => {
     await expectAccessible(page)
   })
 })
-
-async function expectAccessibleInBoth(page: Page) {
-  await expectAccessible(page)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
-  await expectAccessible(page)
-}
-
-async function expectAccessible(page: Page) {
-  // What fades in is looked at when it is there.
-  await stillness(page)
-  const { violations } = await new AxeBuilder({ page }).analyze()
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  expect(serious.map(({ id, nodes }) => ({ id, at: nodes.slice(0, 4).map(({ target, failureSummary }) => `${target.join(' ')} — ${failureSummary?.split('\n').slice(1, 3).join(' ')}`) }))).toEqual([])
-}

@@ -1,5 +1,5 @@
 /** Trying one node alone: on what is typed, on what a past visit had gathered, and by keys. */
-import AxeBuilder from '@axe-core/playwright'
+import { expectAccessibleInBoth } from '../kit/axe.ts'
 import { letter } from '../kit/documents.ts'
 import { Editor } from '../kit/editor.ts'
 import { expect, test } from '../kit/test.ts'
@@ -36,11 +36,7 @@ test('a node is tried on the workspace of a past visit, and what is typed stands
   await panel.getByLabel('Draft · text').fill('Something else')
   await panel.getByRole('button', { name: 'Run the test' }).click()
   await expect(panel.getByRole('region', { name: 'What came of it' }).getByText('Something else', { exact: true })).toBeVisible()
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    const { violations } = await new AxeBuilder({ page }).include('.panel').analyze()
-    expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([])
-  }
+  await expectAccessibleInBoth(page, '.panel')
 })
 
 test('a node that fails says why and what to do', async ({ page, api }) => {

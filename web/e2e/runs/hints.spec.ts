@@ -1,5 +1,5 @@
 /** The hints of a first run: each beside its thing, once, closed by going on. */
-import AxeBuilder from '@axe-core/playwright'
+import { expectAccessibleInBoth } from '../kit/axe.ts'
 import { letter } from '../kit/documents.ts'
 import { Editor } from '../kit/editor.ts'
 import { expect, test } from '../kit/test.ts'
@@ -16,11 +16,7 @@ test('a first run says what its parts are, once', async ({ page, api }) => {
   const reason = page.getByRole('note').filter({ hasText: 'planner\'s reason' })
   await expect(jump).toHaveCount(1)
   await expect(reason).toHaveCount(1)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    const { violations } = await new AxeBuilder({ page }).analyze()
-    expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([])
-  }
+  await expectAccessibleInBoth(page)
   await reason.scrollIntoViewIfNeeded()
   await end.getByRole('button', { name: 'Close the hint' }).click()
   await expect(page.getByRole('note')).toHaveCount(await jump.count())
