@@ -21,8 +21,9 @@ from flyback.engine.failpoints import hit
 from flyback.engine.log import Callee, Inputs, Inside, RunState, SubRun, SubRunLog
 from flyback.storage import tables as t
 from flyback.storage.decode import DamagedError, read_error, read_object, read_options, read_run_usage
+from flyback.storage.ledger.driven import LISTEN_SECONDS
 from flyback.storage.ledger.inner import close_place, lock_driver, of_place, tell
-from flyback.storage.ledger.ledger import LISTEN_SECONDS, Ledger
+from flyback.storage.ledger.ledger import Ledger
 from flyback.storage.ledger.new_run import NewRun, accept
 from flyback.storage.ledger.state import read_graph_of, read_state
 from flyback.storage.ledger.waits import any_moves
