@@ -16,6 +16,7 @@ import signal
 import threading
 import types
 from collections.abc import Callable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -66,54 +67,65 @@ class Line:
 def serve_models(line: Line) -> tuple[str, str]:
     """Open the door that Hermes takes for its endpoint. Returns its address and its key."""
     key = secrets.token_urlsafe(32)
-
-    class Door(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            models = {"object": "list", "data": [{"id": _MODEL, "object": "model", "context_length": _CONTEXT_TOKENS}]}
-            self._answer(200, models) if self.path.endswith("/models") else self._answer(404, {})
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("content-length", "0"))))
-            if self.headers.get("authorization") != f"Bearer {key}":
-                self._answer(401, {})
-            elif not self.path.endswith("/chat/completions"):
-                self._answer(404, {})
-            else:
-                said = line.ask(type="model", messages=body["messages"], tools=body.get("tools", []))
-                self._stream(said["completion"]) if body.get("stream") else self._answer(200, said["completion"])
-
-        def _answer(self, status: int, content: Any) -> None:
-            self._send(status, "application/json", json.dumps(content).encode())
-
-        def _stream(self, completion: dict[str, Any]) -> None:
-            choice = completion["choices"][0]
-            message = dict(choice["message"])
-            calls = [{"index": place, **call} for place, call in enumerate(message.pop("tool_calls", None) or [])]
-            delta = {**message, "tool_calls": calls} if calls else message
-            head = {key: completion[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
-            chunks: list[dict[str, Any]] = [
-                {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-                {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
-                {**head, "choices": [], "usage": completion["usage"]},
-            ]
-            text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-            self._send(200, "text/event-stream", text.encode())
-
-        def _send(self, status: int, kind: str, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Door, line, key))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}/v1", key
+
+
+class Door(BaseHTTPRequestHandler):
+    """Answers as an OpenAI-compatible endpoint does; each call goes up the line."""
+
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, line: Line, key: str, *args: Any) -> None:
+        self._line = line
+        self._key = key
+        super().__init__(*args)
+
+    def do_GET(self) -> None:
+        models = {"object": "list", "data": [{"id": _MODEL, "object": "model", "context_length": _CONTEXT_TOKENS}]}
+        self._answer(200, models) if self.path.endswith("/models") else self._answer(404, {})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length", "0"))))
+        if self.headers.get("authorization") != f"Bearer {self._key}":
+            self._answer(401, {})
+        elif not self.path.endswith("/chat/completions"):
+            self._answer(404, {})
+        else:
+            said = self._line.ask(type="model", messages=body["messages"], tools=body.get("tools", []))
+            self._stream(said["completion"]) if body.get("stream") else self._answer(200, said["completion"])
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def _answer(self, status: int, content: Any) -> None:
+        self._send(status, "application/json", json.dumps(content).encode())
+
+    def _stream(self, completion: dict[str, Any]) -> None:
+        text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks_of(completion)) + "data: [DONE]\n\n"
+        self._send(200, "text/event-stream", text.encode())
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def chunks_of(completion: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a whole completion as a stream tells it."""
+    choice = completion["choices"][0]
+    message = dict(choice["message"])
+    calls = [{"index": place, **call} for place, call in enumerate(message.pop("tool_calls", None) or [])]
+    delta = {**message, "tool_calls": calls} if calls else message
+    head = {key: completion[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+    return [
+        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+        {**head, "choices": [], "usage": completion["usage"]},
+    ]
 
 
 def add_tools(line: Line, registry: Any, tools: list[dict[str, Any]]) -> None:
