@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 
 from flyback.domain.errors import InputRequiredError, InvalidError, NotFoundError
 from flyback.domain.graph import Graph, Node, NodeId
-from flyback.domain.graph_file import read_graph
+from flyback.domain.graph_file import WorkflowDocument, read_graph
 from flyback.domain.redaction import Redactor
-from flyback.domain.run import ErrorInfo, Mode, RunId, RunUsage, StepStatus, WorkflowId
+from flyback.domain.run import ErrorInfo, RunId, RunUsage, StepStatus, WorkflowId
 from flyback.domain.wire import Wire, error_on_wire, time_on_wire, usage_on_wire
 from flyback.domain.workspace import Workspace
 from flyback.engine.calls import Meter
@@ -22,6 +22,7 @@ from flyback.engine.execute import FailedAttempt, NodeRunner
 from flyback.engine.log import CallRecord, RunOptions, RunState
 from flyback.engine.node_context import Place
 from flyback.engine.nodes.base import node_types
+from flyback.engine.outcome import NodeOutcome
 from flyback.engine.parts import Engine
 from flyback.services.actor import Actor
 from flyback.services.runs import default_model
@@ -58,36 +59,46 @@ class NodeTests:
             BudgetExceededError, RunTimeoutError.
         """
 
-        def read(conn: Connection) -> tuple[RunState, Workspace]:
+        def read(conn: Connection) -> RunState:
             document = find_workflow(conn, actor.owner_id, workflow_id).document
-            graph, _ = read_graph(dict(document.graph_data))
             given = _variables(conn, actor, variables, run_id, visit_id)
-            settings = read_settings(conn, actor.owner_id)
-            model = default_model(document, settings, embedded_is_ready=self._embedded_is_ready())
-            options = RunOptions(default_model=model, script=document.script)
-            state = _state(actor, workflow_id, document.mode, graph, given, options, self._engine.ids.new())
-            return state, Workspace.of_inputs(given)
+            return self._state(conn, actor, workflow_id, document, given)
 
-        state, workspace = await self._database.read(read)
+        state = await self._database.read(read)
         node = _runnable(state.graph, node_id)
-        meter = Meter(state, self._engine)
         earlier: list[CallRecord] = []
 
         async def keep(attempt: FailedAttempt) -> None:
             earlier.extend(attempt.calls)
 
-        outcome = await NodeRunner(state, self._engine, meter).run(node, Place(workspace), keep)
-        error = outcome.error if outcome.ask is None else _asks(node_id)
-        tried: Wire = {
-            "status": (StepStatus.FAILED if outcome.ask is not None else outcome.status).value,
-            "output": outcome.envelope.on_wire() if outcome.envelope is not None else None,
-            "error": error_on_wire(error) if error is not None else None,
-            "inputs": dict(outcome.inputs),
-            "usage": usage_on_wire(outcome.usage),
-            "attempts": outcome.attempts,
-            "calls": [_call(call) for call in (*earlier, *outcome.calls)],
-        }
-        return self._redactor.values(tried)
+        runner = NodeRunner(state, self._engine, Meter(state, self._engine))
+        outcome = await runner.run(node, Place(Workspace.of_inputs(state.inputs)), keep)
+        return self._redactor.values(_tried(node, outcome, [*earlier, *outcome.calls]))
+
+    def _state(
+        self,
+        conn: Connection,
+        actor: Actor,
+        workflow_id: WorkflowId,
+        document: WorkflowDocument,
+        inputs: Mapping[str, JsonValue],
+    ) -> RunState:
+        """Return a run of the draft that stands in no table."""
+        graph, _ = read_graph(dict(document.graph_data))
+        settings = read_settings(conn, actor.owner_id)
+        model = default_model(document, settings, embedded_is_ready=self._embedded_is_ready())
+        return RunState(
+            run_id=RunId(self._engine.ids.new()),
+            owner_id=actor.owner_id,
+            workflow_id=workflow_id,
+            mode=document.mode,
+            graph=graph,
+            inputs=inputs,
+            options=RunOptions(default_model=model, script=document.script),
+            epoch=0,
+            step=0,
+            usage=RunUsage(),
+        )
 
 
 def _variables(
@@ -103,37 +114,6 @@ def _variables(
     return {**run_reads.workspace_of(conn, found, visit_id), **(variables or {})}
 
 
-def _state(
-    actor: Actor,
-    workflow_id: WorkflowId,
-    mode: Mode,
-    graph: Graph,
-    inputs: Mapping[str, JsonValue],
-    options: RunOptions,
-    run_id: str,
-) -> RunState:
-    return RunState(
-        run_id=RunId(run_id),
-        owner_id=actor.owner_id,
-        workflow_id=workflow_id,
-        mode=mode,
-        graph=graph,
-        inputs=inputs,
-        options=options,
-        epoch=0,
-        step=0,
-        usage=RunUsage(),
-    )
-
-
-def _asks(node_id: str) -> ErrorInfo:
-    return InputRequiredError(
-        f"node {node_id!r} asks a person, and nobody is asked in a test",
-        node=node_id,
-        fix="Run the workflow to answer it, or give what it asks for among the variables.",
-    ).info
-
-
 def _runnable(graph: Graph, node_id: str) -> Node:
     node = graph.nodes.get(NodeId(node_id))
     if node is None:
@@ -145,6 +125,28 @@ def _runnable(graph: Graph, node_id: str) -> Node:
         what = f"A {node.type!r} node cannot run."
         raise InvalidError(what, node=node_id, fix="Test a node whose type is installed and does something.")
     return node
+
+
+def _tried(node: Node, outcome: NodeOutcome, calls: Sequence[CallRecord]) -> Wire:
+    asks = outcome.ask is not None
+    error = _asks(node.id) if asks else outcome.error
+    return {
+        "status": (StepStatus.FAILED if asks else outcome.status).value,
+        "output": outcome.envelope.on_wire() if outcome.envelope is not None else None,
+        "error": error_on_wire(error) if error is not None else None,
+        "inputs": dict(outcome.inputs),
+        "usage": usage_on_wire(outcome.usage),
+        "attempts": outcome.attempts,
+        "calls": [_call(call) for call in calls],
+    }
+
+
+def _asks(node_id: str) -> ErrorInfo:
+    return InputRequiredError(
+        f"node {node_id!r} asks a person, and nobody is asked in a test",
+        node=node_id,
+        fix="Run the workflow to answer it, or give what it asks for among the variables.",
+    ).info
 
 
 def _call(call: CallRecord) -> JsonValue:
