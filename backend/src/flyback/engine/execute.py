@@ -33,6 +33,7 @@ from flyback.domain.graph import OUTPUT, Node, NodeId
 from flyback.domain.json_value import mend
 from flyback.domain.pause import Ask
 from flyback.domain.run import NO_USAGE, ErrorInfo, Mode, StepStatus, Usage
+from flyback.domain.value import value_type
 from flyback.engine.approval import PersonNeededError
 from flyback.engine.calls import CallPlace, Meter
 from flyback.engine.failpoints import hit
@@ -125,6 +126,24 @@ class _Progress:
         return recovered
 
 
+@value_type
+class _Attempt:
+    """One attempt at a node at its place."""
+
+    number: int
+    """From 1, those of earlier drivers included."""
+    node: Node
+    place: Place
+    calls: CallPlace
+    work: WorkingNode
+    used_before: Usage
+
+    @property
+    def usage(self) -> Usage:
+        """Of the node at this place so far."""
+        return self.used_before.plus(self.calls.usage)
+
+
 class NodeRunner:
     """Executes the nodes of one run."""
 
@@ -145,47 +164,28 @@ class NodeRunner:
             BudgetExceededError, RunTimeoutError: the run may go no further; finished calls are with the meter.
         """
         standing.set(Standing(self._state.run_id, node.id, place.visit_id))
-        attempts, progress = place.attempts, _Progress(node.id, place, on_kept)
+        number, progress = place.attempts, _Progress(node.id, place, on_kept)
         while True:
-            attempts += 1
-
-            calls = self._meter.at(node.id, place.visit_id, "node", attempts, on_begun=progress.begin)
-            keep = partial(progress.keep, calls)
-            work = WorkingNode(
-                self._run, node, place, calls, resumed=progress.resumed, used_before=progress.usage, keep=keep
-            )
-            prepared: _Prepared | None = None
+            number += 1
+            attempt = self._begin(number, node, place, progress)
             try:
-                prepared = self._prepare(node)
-                hit("execute.before")
-                result = await self._attempt(prepared, work)
-                hit("execute.after")
-                if isinstance(result, Ask):
-                    return _asked(result, work, calls, attempts, progress.usage)
-                used = progress.usage.plus(await self._settle_sub_runs(prepared, place))
-                return _succeeded(node, result, work, calls, attempts, used, self._engine.limits.output_bytes)
-            except PersonNeededError as needed:
-                return _asked(asked_at(needed.ask, progress.resumed), work, calls, attempts, progress.usage)
+                return await self._make(attempt, progress)
             except (BudgetExceededError, RunTimeoutError, EventLimitError, FencedError):
                 raise
             except (StorageBusyError, StorageFullError) as trouble:
                 _log.warning("run %s: node %s waits for the storage: %s", self._state.run_id, node.id, trouble)
-                attempts -= 1
-                progress.usage = progress.usage.plus(calls.usage)
+                number -= 1
+                progress.usage = attempt.usage
                 await self._engine.clock.sleep(_STORAGE_WAIT_SECONDS)
                 continue
-            except FlybackError as error:
-                failure = error
             except Exception as error:
-                _log.exception("run %s: node %s broke", self._state.run_id, node.id)
-                failure = _unexpected(error)
-            usage = progress.usage = progress.usage.plus(calls.usage)
-            wait = self._wait_seconds(failure, prepared, attempts)
+                failure = self._failure(node, error)
+            progress.usage = attempt.usage
+            wait = self._wait_seconds(failure, attempt)
             if wait is None:
-                usage = usage.plus(await self._settle_sub_runs(prepared, place))
-                return self._failed(node, prepared, failure, work, calls, attempts, usage)
-            info = _info(failure, node, attempts=1)
-            await on_failed_attempt(FailedAttempt(attempts, info, round(wait * 1000), calls.take_records(), usage))
+                return self._failed(attempt, failure, await self._settle_sub_runs(attempt))
+            info, calls = _info(failure, node, attempts=1), attempt.calls.take_records()
+            await on_failed_attempt(FailedAttempt(number, info, round(wait * 1000), calls, progress.usage))
             await self._engine.clock.sleep(wait)
 
     def waits(self, node: Node) -> bool:
@@ -193,13 +193,36 @@ class NodeRunner:
         kind = node_types().get(node.type)
         return kind is not None and kind.waits
 
-    async def _settle_sub_runs(self, prepared: _Prepared | None, place: Place) -> Usage:
+    def _begin(self, number: int, node: Node, place: Place, progress: _Progress) -> _Attempt:
+        calls = self._meter.at(node.id, place.visit_id, "node", number, on_begun=progress.begin)
+        keep = partial(progress.keep, calls)
+        work = WorkingNode(
+            self._run, node, place, calls, resumed=progress.resumed, used_before=progress.usage, keep=keep
+        )
+        return _Attempt(number, node, place, calls, work, progress.usage)
+
+    async def _make(self, attempt: _Attempt, progress: _Progress) -> NodeOutcome:
+        """Raises what the work raises."""
+        prepared = self._prepare(attempt.node)
+        hit("execute.before")
+        try:
+            result = await self._execute(prepared, attempt.work)
+        except PersonNeededError as needed:
+            return _asked(attempt, asked_at(needed.ask, progress.resumed))
+        hit("execute.after")
+        if isinstance(result, Ask):
+            return _asked(attempt, result)
+        used_inside = await self._settle_sub_runs(attempt)
+        return _succeeded(attempt, result, used_inside, self._engine.limits.output_bytes)
+
+    async def _settle_sub_runs(self, attempt: _Attempt) -> Usage:
         """The node is done: none of the runs that it started goes on. Return what they used."""
+        prepared = self._prepared.get(attempt.node.id)
         if self._sub_runs is None or prepared is None or not prepared.kind.starts_runs:
             return NO_USAGE
-        return await self._sub_runs.close(prepared.node.id, place.visit_id)
+        return await self._sub_runs.close(attempt.node.id, attempt.place.visit_id)
 
-    async def _attempt(self, prepared: _Prepared, work: WorkingNode) -> Mapping[str, JsonValue] | NodeResult | Ask:
+    async def _execute(self, prepared: _Prepared, work: WorkingNode) -> Mapping[str, JsonValue] | NodeResult | Ask:
         if not prepared.kind.waits:
             return await prepared.kind.execute(prepared.config, work)
         seconds = prepared.config.timeout_seconds
@@ -236,36 +259,35 @@ class NodeRunner:
         prepared = self._prepared[node.id] = _Prepared(node, kind, config, has_error_edge)
         return prepared
 
-    def _wait_seconds(self, failure: FlybackError, prepared: _Prepared | None, attempts: int) -> float | None:
+    def _failure(self, node: Node, error: Exception) -> FlybackError:
+        if isinstance(error, FlybackError):
+            return error
+        _log.error("run %s: node %s broke", self._state.run_id, node.id, exc_info=error)
+        return _unexpected(error)
+
+    def _wait_seconds(self, failure: FlybackError, attempt: _Attempt) -> float | None:
         """How long to wait before the next attempt; None where there is none."""
+        prepared = self._prepared.get(attempt.node.id)
         if prepared is None or not isinstance(failure, NodeError) or not failure.transient:
             return None
-        if attempts > prepared.config.max_retries:
+        if attempt.number > prepared.config.max_retries:
             return None
         if failure.retry_after_seconds is not None:
             return min(max(failure.retry_after_seconds, 0.0), _LONGEST_WAIT_SECONDS)
-        wait = _FIRST_WAIT_SECONDS * 2 ** (attempts - 1)
+        wait = _FIRST_WAIT_SECONDS * 2 ** (attempt.number - 1)
         return min(wait * self._engine.dice.uniform(0.8, 1.2), _LONGEST_WAIT_SECONDS)
 
-    def _failed(
-        self,
-        node: Node,
-        prepared: _Prepared | None,
-        failure: FlybackError,
-        work: WorkingNode,
-        calls: CallPlace,
-        attempts: int,
-        usage: Usage,
-    ) -> NodeOutcome:
-        error = _info(failure, node, attempts=attempts)
+    def _failed(self, attempt: _Attempt, failure: FlybackError, used_inside: Usage) -> NodeOutcome:
+        node, prepared = attempt.node, self._prepared.get(attempt.node.id)
+        error = _info(failure, node, attempts=attempt.number)
         outcome = NodeOutcome(
             StepStatus.FAILED,
             envelope=None,
             handle=None,
-            attempts=attempts,
-            usage=usage,
-            calls=calls.take_records(),
-            inputs=work.resolved,
+            attempts=attempt.number,
+            usage=attempt.usage.plus(used_inside),
+            calls=attempt.calls.take_records(),
+            inputs=attempt.work.resolved,
             error=error,
         )
         strategy = prepared.config.fail_strategy if prepared is not None else None
@@ -276,42 +298,31 @@ class NodeRunner:
         return replace(outcome, aborts=strategy in ("abort", "branch") or self._state.mode is Mode.DAG)
 
 
-def _asked(ask: Ask, work: WorkingNode, calls: CallPlace, attempts: int, usage: Usage) -> NodeOutcome:
+def _asked(attempt: _Attempt, ask: Ask) -> NodeOutcome:
     """The attempt that asks is neither over nor failed: it goes on with the answer."""
     return NodeOutcome(
         StepStatus.PAUSED,
         envelope=None,
         handle=None,
-        attempts=attempts - 1,
-        usage=usage.plus(calls.usage),
-        calls=calls.take_records(),
-        inputs=work.resolved,
+        attempts=attempt.number - 1,
+        usage=attempt.usage,
+        calls=attempt.calls.take_records(),
+        inputs=attempt.work.resolved,
         ask=ask,
     )
 
 
 def _succeeded(
-    node: Node,
-    result: Mapping[str, JsonValue] | NodeResult,
-    work: WorkingNode,
-    calls: CallPlace,
-    attempts: int,
-    usage: Usage,
-    limit_bytes: int,
+    attempt: _Attempt, result: Mapping[str, JsonValue] | NodeResult, used_inside: Usage, limit_bytes: int
 ) -> NodeOutcome:
+    node, work = attempt.node, attempt.work
     result = result if isinstance(result, NodeResult) else NodeResult(result)
     data, notes = _mended(result.data)
     signals: Mapping[str, JsonValue] = result.signals
     if signals:
         signals, signal_notes = _mended(signals)
         notes.extend(signal_notes)
-    size = size_bytes(data)
-    if size > limit_bytes:
-        raise OutputTooLargeError(
-            f"node {node.id!r} gave {size / 1024 / 1024:.1f} MiB; at most {limit_bytes / 1024 / 1024:g} MiB are kept",
-            node=node.id,
-            fix="Let the node give less: ask for a shorter answer, or pass on a part.",
-        )
+    _check_size(node, data, limit_bytes)
     meta = {**result.meta, **work.notes}
     if work.unresolved:
         meta["unresolved"] = list(work.unresolved)
@@ -321,11 +332,22 @@ def _succeeded(
         StepStatus.SUCCESS,
         envelope=Envelope(node.id, node.type, data, meta, signals),
         handle=result.handle,
-        attempts=attempts,
-        usage=usage.plus(calls.usage),
-        calls=calls.take_records(),
+        attempts=attempt.number,
+        usage=attempt.usage.plus(used_inside),
+        calls=attempt.calls.take_records(),
         inputs=work.resolved,
     )
+
+
+def _check_size(node: Node, data: Mapping[str, JsonValue], limit_bytes: int) -> None:
+    """Raises OutputTooLargeError."""
+    size = size_bytes(data)
+    if size > limit_bytes:
+        raise OutputTooLargeError(
+            f"node {node.id!r} gave {size / 1024 / 1024:.1f} MiB; at most {limit_bytes / 1024 / 1024:g} MiB are kept",
+            node=node.id,
+            fix="Let the node give less: ask for a shorter answer, or pass on a part.",
+        )
 
 
 def _noted(before: JsonValue) -> list[JsonValue]:
