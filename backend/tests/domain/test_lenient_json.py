@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from flyback.domain.errors import BadJsonError
 from flyback.domain.json_value import dumps, loads_strict
-from flyback.domain.lenient_json import find_objects, objects_in
+from flyback.domain.lenient_json import find_objects, objects_in, read_value
 
 DECISION: dict[str, JsonValue] = {"branch": "branch-1", "reason": 'has {braces} and "quotes"'}
 TEXT = dumps(DECISION)
@@ -80,6 +81,43 @@ def test_an_object_that_was_cut_short_keeps_its_whole_members_only(cut: str, fou
     assert objects_in(cut) == found
 
 
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ('<think>Perhaps {"next": "out", "reason": "quick"}? No, the', []),
+        ('<think>Perhaps {"next": "out", "reason": "qui', []),
+        ('{"next": "b"} <think>or {"next": "out"}? Hm', [{"next": "b"}]),
+        ('<think>It is b.\n```json\n{"next": "b"}\n```\n', [{"next": "b"}]),
+        ('{"next": "b", "reason": "it says <think>"} Done.', [{"next": "b", "reason": "it says <think>"}]),
+    ],
+)
+def test_of_thinking_that_never_ended_only_an_object_that_ends_the_answer_counts(
+    answer: str, found: list[JsonValue]
+) -> None:
+    assert objects_in(answer) == found
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '["a", 1]',
+        '```json\n["a", 1]\n```',
+        'Here it is:\n~~~\n["a", 1]\n~~~\nAnything else?',
+        '```\n["a", 1]',
+        '<think>["b"]</think>["a", 1]',
+        '```\n[0]\n```\nNo, this:\n```\n["a", 1]\n```',
+    ],
+)
+def test_the_value_of_an_answer_is_found_as_it_is_or_in_a_fence(answer: str) -> None:
+    assert read_value(answer) == (["a", 1], [])
+
+
+@pytest.mark.parametrize("answer", ["", "nothing", "```\nnothing\n```", '["a"'])
+def test_an_answer_without_a_value_is_said(answer: str) -> None:
+    with pytest.raises(BadJsonError):
+        read_value(answer)
+
+
 def test_a_comma_too_many_is_mended_in_an_answer_of_any_length() -> None:
     long = "x" * 400_000
     assert objects_in(f'{{"text": "{long}", "tags": ["a,]",],}}') == [{"text": long, "tags": ["a,]"]}]
@@ -99,7 +137,7 @@ def test_any_answer_can_be_read(answer: str) -> None:
 
 @given(
     st.text(st.characters(exclude_characters="{}", exclude_categories=("Cs",))).filter(
-        lambda text: "</think>" not in text
+        lambda text: "think>" not in text
     ),
     st.dictionaries(st.text(min_size=1), st.integers() | st.text() | st.booleans(), min_size=1, max_size=4),
 )

@@ -137,6 +137,46 @@ async def test_given_skip_without_a_default_nothing_is_written(studio: Studio) -
     assert run.prompts_of("b") == ["{{a.text}}"]
 
 
+@pytest.mark.parametrize(
+    ("default", "result"),
+    [(None, "otherwise"), ({"branch": "branch-0"}, "first"), ({"branch": "branch-7"}, "otherwise")],
+)
+async def test_given_skip_a_condition_goes_on_by_the_branch_of_its_default_or_by_else(
+    studio: Studio, default: JsonValue, result: str
+) -> None:
+    graph = studio.draw(
+        "in -> c; c -[branch-0]-> first -> out; c -[branch-1]-> otherwise -> out",
+        c={
+            "type": "condition",
+            "conditions": [{"type": "IF", "expression": "it rains"}],
+            "failStrategy": "skip",
+            "defaultOutput": default,
+        },
+    )
+    run = await studio.run(graph, answers={"c": [{"httpError": 400}], "first": "first", "otherwise": "otherwise"})
+    assert (run.statuses["c"], run.result) == ("FAILED", result)
+
+
+async def test_given_skip_a_form_that_nobody_answered_goes_on_by_the_action_of_its_default(studio: Studio) -> None:
+    graph = studio.draw(
+        "in -> form; form -[action-yes]-> out; form -[action-no]-> other",
+        form={
+            "type": "humanInput",
+            "actions": [{"id": "yes"}, {"id": "no"}],
+            "timeout": 60,
+            "failStrategy": "skip",
+            "defaultOutput": {"action": "no"},
+        },
+        other={"template": "{{form.action}}"},
+    )
+    run_id = studio.accept(graph)
+    await studio.go_on(run_id)
+    await studio.clock.advance(61)
+    (late,) = studio.log.expire()
+    run = await studio.go_on(late.run_id)
+    assert (run.statuses["form"], run.statuses["out"], run.result) == ("FAILED", "SKIPPED", "no")
+
+
 async def test_given_branch_the_error_is_written_and_its_edge_followed(studio: Studio) -> None:
     # given a node with an error edge
     graph = studio.draw(

@@ -3,7 +3,8 @@
 Models put the object they were asked for into fences and prose, think aloud before it, and break it slightly. An object
 that reads exactly is taken as it is; only where that fails and the text still looks like an object, from its brace to its
 first value, it is mended. Prose is never made into an object. An object that was cut short keeps its whole members only,
-so that half a name is never taken for a name.
+so that half a name is never taken for a name. Thinking that was cut short decides nothing: of what stands in it only a
+whole object with which the answer ends counts, for some models never say that they are done thinking.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from flyback.domain.json_value import MAX_DIGITS, mend
+from flyback.domain.errors import BadJsonError
+from flyback.domain.json_value import MAX_DIGITS, loads_mended, mend
 
+_THOUGHT = "<think>"
 _END_OF_THOUGHT = "</think>"
 _LONGEST_OBJECT = 512 * 1024
 _LONGEST_MENDED = 48 * 1024
@@ -49,6 +52,9 @@ _TOKEN = re.compile(
 _TRAILING_COMMA = re.compile(r"""("(?:[^"\\]++|\\.)*+")|,(?=\s*+[}\]])""", re.DOTALL)
 _WIDE_COLON = re.compile(r"""(?<=["'”])\s*+：""")
 _FENCE_END = re.compile(r"\n[ \t]*+(?:```|~~~)")
+_FENCED = re.compile(r"^[ \t]*+(```|~~~)[^\n`]*+\n(.*?)(?:\n[ \t]*+\1|\Z)", re.DOTALL | re.MULTILINE)
+_QUOTES_AND_BLANKS = re.compile(r"""[\s"'`´‘’“”„«»「」『』]+""")
+_NOTHING_MORE = re.compile(r"[\s`~]*+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +74,40 @@ def objects_in(text: str) -> list[dict[str, JsonValue]]:
 
 def find_objects(text: str) -> list[FoundObject]:
     """Return what `objects_in` returns, each with notes on what was mended in its values."""
-    answer = text.rpartition(_END_OF_THOUGHT)[2]
+    answer = _said(text)
     return list(_scan(answer))
 
 
+def bare_name(name: str) -> str:
+    """Return a name that a model was to repeat, without case, quotes and blanks."""
+    return _QUOTES_AND_BLANKS.sub("", name).casefold()
+
+
+def read_value(text: str) -> tuple[JsonValue, list[str]]:
+    """Read the one JSON value of a model's answer, as it is or in a fence, with notes on what was mended.
+
+    Raises:
+        BadJsonError: there is none.
+    """
+    answer = _said(text).strip()
+    try:
+        return loads_mended(answer)
+    except BadJsonError as error:
+        for fenced in reversed(list(_FENCED.finditer(answer))):
+            try:
+                return loads_mended(fenced[2])
+            except BadJsonError:
+                continue
+        raise error from None
+
+
+def _said(text: str) -> str:
+    """An answer without the thinking before it."""
+    return text.rpartition(_END_OF_THOUGHT)[2]
+
+
 def _scan(text: str) -> Iterator[FoundObject]:
+    thought = text.find(_THOUGHT)
     budget = _BUDGET
     begin = _MAY_BEGIN.search(text)
     while begin is not None and budget > 0:
@@ -82,9 +117,13 @@ def _scan(text: str) -> Iterator[FoundObject]:
         if read.found is None and _LOOKS_LIKE_OBJECT.match(text, start):
             read = _read_mended(text, start)
             budget -= read.cost
-        if read.found is not None:
+        if read.found is not None and (not 0 <= thought < start or _ends_with_it(text, read.end)):
             yield read.found
         begin = _MAY_BEGIN.search(text, read.end)
+
+
+def _ends_with_it(text: str, end: int) -> bool:
+    return text[end - 1] == "}" and _NOTHING_MORE.match(text, end) is not None
 
 
 @dataclass(frozen=True, slots=True)

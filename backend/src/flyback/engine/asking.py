@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from flyback.domain.errors import BadJsonError, ModelEmptyError, ModelUnreadableError
-from flyback.domain.json_value import dumps, loads_mended
-from flyback.domain.lenient_json import find_objects
+from flyback.domain.json_value import dumps
+from flyback.domain.lenient_json import find_objects, read_value
 from flyback.domain.schema import FieldsUnreadableError, OutputFieldLike, output_schema, read_answer
 from flyback.engine.nodes.base import NodeResult
 from flyback.engine.nodes.context import NodeContext
@@ -110,12 +110,8 @@ def _read_object(text: str, schema: Mapping[str, JsonValue]) -> tuple[Mapping[st
 
 
 def _read_value(text: str) -> tuple[Mapping[str, JsonValue], Sequence[str]]:
-    answer = text.rpartition("</think>")[2].strip()
-    for fence in ("```", "~~~"):
-        if answer.startswith(fence):
-            answer = answer.partition("\n")[2].removesuffix(fence)
     try:
-        value, notes = loads_mended(answer)
+        value, notes = read_value(text)
     except BadJsonError as error:
         raise FieldsUnreadableError(error.message) from error
     return {"result": value}, notes

@@ -29,7 +29,7 @@ from flyback.domain.errors import (
     StorageBusyError,
     StorageFullError,
 )
-from flyback.domain.graph import OUTPUT, Node, NodeId
+from flyback.domain.graph import Node, NodeId
 from flyback.domain.json_value import mend
 from flyback.domain.pause import Ask
 from flyback.domain.run import NO_USAGE, ErrorInfo, Mode, StepStatus, Usage
@@ -292,7 +292,9 @@ class NodeRunner:
         )
         strategy = prepared.config.fail_strategy if prepared is not None else None
         if prepared is not None and strategy == "skip":
-            return replace(outcome, envelope=_default_envelope(node, prepared.config.default_output), handle=OUTPUT)
+            written = _default_envelope(node, prepared.config.default_output)
+            way_on = prepared.kind.handle_after_skip(prepared.config, {} if written is None else written.data)
+            return replace(outcome, envelope=written, handle=way_on)
         if prepared is not None and strategy == "branch" and prepared.has_error_edge:
             return replace(outcome, envelope=_error_envelope(node, failure, error), handle=ERROR_HANDLE)
         return replace(outcome, aborts=strategy in ("abort", "branch") or self._state.mode is Mode.DAG)

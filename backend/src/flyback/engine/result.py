@@ -30,11 +30,13 @@ def latest_main_value(envelopes: Sequence[Envelope]) -> JsonValue:
 
 
 def together(envelopes: Sequence[Envelope], output_type: OutputType) -> JsonValue:
-    """Return the main values: one as it is, several joined by blank lines or as an object by node id."""
+    """Return the main values: one as it is, several joined by blank lines or as an object by node id.
+
+    Null is no text."""
     values = [(envelope.node_id, envelope.main_value) for envelope in envelopes if envelope.variables]
     if output_type == "json":
         return values[0][1] if len(values) == 1 else dict(values)
-    return "\n\n".join(as_text(value) for _, value in values)
+    return "\n\n".join(as_text(value) for _, value in values if value is not None)
 
 
 def run_output(envelope: Envelope) -> RunOutput:

@@ -14,6 +14,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from flyback.domain.errors import BadJsonError
+from flyback.domain.json_value import loads_mended
 from flyback.engine.shown import as_text
 
 Operator = Literal[
@@ -67,8 +69,22 @@ def _contains(left: JsonValue, right: JsonValue) -> bool:
 
 def _is_in(left: JsonValue, right: JsonValue) -> bool:
     if isinstance(right, str):
-        return any(_equal(left, part.strip()) for part in _SEPARATORS.split(right))
+        listed = _listed(right)
+        if listed is None:
+            return any(_equal(left, part.strip()) for part in _SEPARATORS.split(right) if part.strip())
+        right = listed
     return _contains(right, left)
+
+
+def _listed(text: str) -> list[JsonValue] | None:
+    """A JSON list that was written as text."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        value, _ = loads_mended(text)
+    except BadJsonError:
+        return None
+    return value if isinstance(value, list) else None
 
 
 def _number(value: JsonValue) -> int | float | None:

@@ -62,6 +62,11 @@ def rule(variable: str, operator: str, value: JsonValue = None) -> JsonValue:
         ("in", "b", "a, b, c", True),
         ("in", 3, [1, 2, 3], True),
         ("in", "d", ["a"], False),
+        ("in", "a", '["a", "b"]', True),
+        ("in", "1", "[1, 2]", True),
+        ("in", "[1", "[1, 2]", False),
+        ("in", None, "a, b,", False),
+        ("in", "", "a,, b", False),
         ("empty", "  ", None, True),
         ("empty", [], None, True),
         ("empty", 0, None, False),
@@ -88,6 +93,27 @@ def test_no_rule_ever_breaks_and_opposites_disagree(left: JsonValue, right: Json
         assert holds(one, left, right) is not holds(other, left, right)
     assert not (holds("gt", left, right) and holds("lt", left, right))
     assert holds("in", left, right) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "taken"),
+    [
+        ("in", "{{list}}", "branch-0"),
+        ("in", ["{{other}}", "b"], "branch-1"),
+        ("in", ["{{other}}", "{{n}}"], "branch-0"),
+        ("eq", "{{nothing?}}", "branch-1"),
+        ("eq", "{{null}}", "branch-1"),
+        ("eq", "{{n}}", "branch-0"),
+        ("eq", "{{other}}{{n}}", "branch-1"),
+    ],
+)
+async def test_a_rule_compares_with_the_value_that_a_reference_names(
+    studio: Studio, operator: str, value: JsonValue, taken: str
+) -> None:
+    graph = studio.draw(ARMS, c={"type": "condition", "conditions": [rules(rule("n", operator, value))]})
+    inputs: dict[str, JsonValue] = {"n": "a, 7", "list": [1, "a, 7"], "other": "x", "null": None}
+    run = await studio.run(graph, inputs=inputs, answers=ANSWERS)
+    assert run.output("c")["branch"] == taken
 
 
 async def test_the_first_branch_whose_rules_hold_is_taken_without_a_model(studio: Studio) -> None:
@@ -145,6 +171,8 @@ async def test_what_is_left_is_put_to_the_model_in_one_call(studio: Studio) -> N
         "{'branch': 'branch-1', 'reason': 'ok'}",
         '<think>{"branch": "branch-0"}</think>{D}',
         '{"branch": " Branch-1 "}',
+        '{"branch": "「branch-1」"}',
+        '{D} <think>or {"branch": "branch-0"}? Hm',
     ],
 )
 async def test_the_answer_is_read_leniently(studio: Studio, form: str) -> None:

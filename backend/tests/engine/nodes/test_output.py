@@ -161,3 +161,5 @@ async def test_an_aggregate_of_nothing_is_null(studio: Studio) -> None:
     graph = studio.draw("in -> agg -> out", agg={"type": "aggregate", "variables": ["a.text"]})
     run = await studio.run(graph)
     assert run.output("agg") == {"value": None}
+    # and no text, where the result is one
+    assert run.result == ""

@@ -84,9 +84,13 @@ async def test_what_is_no_list_is_refused_and_said(studio: Studio, items: JsonVa
     assert len(studio.log.runs) == 1
 
 
-async def test_a_text_that_holds_a_list_is_one_and_an_empty_list_is_no_fault(studio: Studio) -> None:
-    run = await outer(studio, each(loud(), '["a"]', inputs={"word": "{{item}}"}), template="{{inner.results}}")
+@pytest.mark.parametrize("text", ['["a"]', ' ["a"]\n', 'Here you are:\n```json\n["a"]\n```'])
+async def test_a_text_that_holds_a_list_is_one_also_as_models_write_it(studio: Studio, text: str) -> None:
+    run = await outer(studio, each(loud(), text, inputs={"word": "{{item}}"}), template="{{inner.results}}")
     assert run.result == '["a a!"]'
+
+
+async def test_an_empty_list_is_no_fault(studio: Studio) -> None:
     run = await outer(studio, each(loud(), []), template="{{inner.results}} {{inner.errors}}")
     assert run.result == "[] []"
 

@@ -7,7 +7,6 @@ Nothing is guessed beyond that.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +16,11 @@ from pydantic import JsonValue
 from flyback.domain.errors import BadJsonError
 from flyback.domain.graph import NodeId
 from flyback.domain.json_value import loads, mend_text
-from flyback.domain.lenient_json import objects_in
+from flyback.domain.lenient_json import bare_name, objects_in
 from flyback.domain.value import value_type
 from flyback.engine.shown import as_text
 
 REASON_CHARACTERS = 500
-
-_QUOTES_AND_BLANKS = re.compile(r"""[\s"'`´‘’“”„«»「」『』]+""")
 
 
 @value_type
@@ -47,13 +44,13 @@ class Names:
     def __init__(self, labels: Mapping[NodeId, str]) -> None:
         """`labels`: node id to label, of every node that can be chosen."""
         self._ids = frozenset(labels)
-        self._by_bare_id = _unique({node_id: _bare(node_id) for node_id in labels})
+        self._by_bare_id = _unique({node_id: bare_name(node_id) for node_id in labels})
         self._by_label = _unique({node_id: label.strip() for node_id, label in labels.items()})
 
     def find(self, name: str) -> NodeId | None:
         if name in self._ids:
             return NodeId(name)
-        return self._by_bare_id.get(_bare(name)) or self._by_label.get(name.strip())
+        return self._by_bare_id.get(bare_name(name)) or self._by_label.get(name.strip())
 
 
 def read_answer(text: str, names: Names, *, chinese: bool = False) -> Answer | Unusable:
@@ -87,10 +84,6 @@ def _unique(names: Mapping[NodeId, str]) -> Mapping[str, NodeId]:
     for node_id, name in names.items():
         bearers[name].append(node_id)
     return {name: bearers[name][0] for name in bearers if name and len(bearers[name]) == 1}
-
-
-def _bare(name: str) -> str:
-    return _QUOTES_AND_BLANKS.sub("", name).casefold()
 
 
 def _reason(value: JsonValue) -> str:

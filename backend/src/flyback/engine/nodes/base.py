@@ -221,6 +221,10 @@ class NodeType(ABC, Generic[ConfigT]):
         """The handles by which edges may leave, without `error`."""
         return (OUTPUT,)
 
+    def handle_after_skip(self, config: ConfigT, written: Data) -> str:
+        """The handle by which the run goes on after a failure under `skip`. `written` is the default output."""
+        return OUTPUT
+
     def written_names(self, config: ConfigT) -> Sequence[str]:
         """The variables it may write, as far as the drawing tells."""
         return [output.name for output in config.outputs or ()]

@@ -16,9 +16,10 @@ from typing import Literal, final
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from flyback.domain.lenient_json import objects_in
+from flyback.domain.lenient_json import bare_name, objects_in
 from flyback.engine.condition_prompt import Question, Words, words
-from flyback.engine.nodes.base import NodeConfig, NodeResult, NodeType, form
+from flyback.engine.given import texts_in
+from flyback.engine.nodes.base import Data, NodeConfig, NodeResult, NodeType, form
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.ports import ChatModel, Message
 from flyback.engine.rules import Operator, holds
@@ -108,6 +109,11 @@ class ConditionNode(
     def handles(self, config: ConditionConfig) -> Sequence[str]:
         return [handle_of(n) for n in range(len(config.conditions) + 1)]
 
+    def handle_after_skip(self, config: ConditionConfig, written: Data) -> str:
+        """The branch that the default output names, else ELSE: a condition leaves by no other handle."""
+        handles = self.handles(config)
+        return next((handle for handle in handles if handle == written.get("branch")), handles[-1])
+
     def written_names(self, config: ConditionConfig) -> Sequence[str]:
         return ["branch", "reason"]
 
@@ -117,8 +123,7 @@ class ConditionNode(
             if branch.is_decided_by_code and branch.rules is not None:
                 for place, rule in enumerate(branch.rules.items):
                     found[f"conditions.{n}.rules.{place}.variable"] = _braced(rule.variable)
-                    if isinstance(rule.value, str):
-                        found[f"conditions.{n}.rules.{place}.value"] = rule.value
+                    found.update(texts_in(f"conditions.{n}.rules.{place}.value", rule.value))
             elif branch.expression:
                 found[f"conditions.{n}.expression"] = branch.expression
         return found
@@ -141,8 +146,7 @@ def _rules_hold(branch: Branch, ctx: NodeContext) -> bool:
 def _rule_holds(rule: Rule, ctx: NodeContext) -> bool:
     # Whether a variable is there is what some rules ask, so that a missing one is no remark on the record.
     found = ctx.find(_braced(rule.variable))
-    value = ctx.render(rule.value) if isinstance(rule.value, str) else rule.value
-    return holds(rule.operator, None if found is None else found.value, value)
+    return holds(rule.operator, None if found is None else found.value, ctx.filled(rule.value))
 
 
 def _braced(variable: str) -> str:
@@ -212,10 +216,6 @@ def _named(said: JsonValue, question: Question) -> int | None:
         return None
     if said in question.by_name:
         return question.by_name[said]
-    plain = _plain(said)
-    alike = [branch for name, branch in question.by_name.items() if _plain(name) == plain]
+    bare = bare_name(said)
+    alike = [branch for name, branch in question.by_name.items() if bare_name(name) == bare]
     return alike[0] if len(alike) == 1 else None
-
-
-def _plain(name: str) -> str:
-    return "".join(char for char in name.casefold() if char not in " \t\n\"'`“”‘’")

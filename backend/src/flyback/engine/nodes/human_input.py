@@ -18,7 +18,7 @@ from flyback.domain.graph import OUTPUT
 from flyback.domain.inputs import Variable, read_declared, read_variables
 from flyback.domain.pause import CANCEL, Action, Ask
 from flyback.engine.forms import field_of, nobody_answered
-from flyback.engine.nodes.base import NodeConfig, NodeResult, NodeType
+from flyback.engine.nodes.base import Data, NodeConfig, NodeResult, NodeType
 from flyback.engine.nodes.base import form as in_form
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.nodes.user_input import DeclaredVariable
@@ -140,6 +140,11 @@ class HumanInputNode(
     def handles(self, config: HumanInputConfig) -> Sequence[str]:
         ways = [action.handle for action in config.actions] or [OUTPUT]
         return [*ways, TIMEOUT] if config.on_timeout == "route" else ways
+
+    def handle_after_skip(self, config: HumanInputConfig, written: Data) -> str:
+        """The action that the default output names: none is taken for a person who did not choose it."""
+        action = written.get(ACTION)
+        return next((one.handle for one in config.actions if one.id == action), OUTPUT)
 
     def written_names(self, config: HumanInputConfig) -> Sequence[str]:
         return [*(field.name for field in config.form), ACTION]

@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 
 from flyback.domain.errors import BadJsonError, ItemsInvalidError
 from flyback.domain.graph import Node
-from flyback.domain.json_value import loads_strict
+from flyback.domain.lenient_json import read_value
 from flyback.domain.pause import Ask
 from flyback.domain.run import RunStatus
 from flyback.engine.called import CallingConfig
@@ -136,7 +136,7 @@ def _items(node: Node, given: JsonValue) -> list[JsonValue]:
 
 def _listed(text: str) -> JsonValue:
     try:
-        return loads_strict(text)
+        return read_value(text)[0]
     except BadJsonError:
         return text
 
