@@ -29,7 +29,7 @@ Text = tuple[str | Hole, ...]
 _IN_RECORDS = frozenset({"too_many_visits", "only_choice", "by_person"})
 """Those of the planner's words that stand in a record. Their holes are filled by `format`."""
 SAID = frozenset(
-    {"message", "fix", "why", "wanted", "cause", "what", "problem", "problems", "reason", "said", "detail"}
+    {"message", "fix", "why", "wanted", "cause", "what", "problem", "problems", "reason", "said", "detail", "trouble"}
     | _IN_RECORDS
 )
 """Fields and parameters that hold what is said."""
@@ -66,6 +66,8 @@ class _Reader:
         self._without = without
         self._takers: defaultdict[str, set[str]] = defaultdict(set)
         """Class or function to those of its parameters that hold what is said."""
+        self._given: dict[str, Mapping[str, ast.expr] | None] = {}
+        """Function to what it was given by the call whose answer is being read."""
         self._ahead: set[int] = set()
         self.found: defaultdict[str, set[str]] = defaultdict(set)
 
@@ -81,6 +83,10 @@ class _Reader:
                     case ast.Assign(targets=[ast.Attribute(attr=name)], value=value) if name in SAID:
                         if self._speaks(node):
                             self._note(self._texts(value), value)
+                    case ast.Dict(keys=keys, values=values) if self._speaks(node):
+                        for key, value in zip(keys, values, strict=True):
+                            if isinstance(key, ast.Constant) and key.value == "message":
+                                self._note(self._texts(value), value)
                     case _:
                         pass
 
@@ -100,12 +106,14 @@ class _Reader:
         elif made is not None:
             self._take(call, self._source.fields(made), self._takers[made.name])
         else:
-            for function in self._source.functions(call):
+            functions = self._source.functions(call)
+            for function in functions:
                 self._take(call, function.parameters, self._takers[function.name])
+            if not functions and any(one.arg == "fix" for one in call.keywords):  # a class that is held in a variable
+                self._take(call, ["message"], {"message", "fix"})
 
     def _take(self, call: ast.Call, parameters: Sequence[str], wanted: set[str]) -> None:
-        given = [*zip(parameters, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
-        for parameter, value in given if wanted else ():
+        for parameter, value in _pairs(call, parameters) if wanted else ():
             if parameter in wanted:
                 texts = self._texts(value)
                 self._note(map(_filled, texts) if parameter in _IN_RECORDS else texts, value)
@@ -151,8 +159,12 @@ class _Reader:
                 | ast.Starred(value=inner)
                 | ast.ListComp(elt=inner)
                 | ast.GeneratorExp(elt=inner)
-                | ast.Subscript(value=ast.Name() | ast.Dict() | ast.Attribute() as inner)
+                | ast.Subscript(value=inner, slice=ast.Slice())
             ):
+                yield from self._texts(inner)
+            case ast.Subscript(slice=ast.Constant(value=str() as key)):
+                yield _OURS if key in SAID or key == "msg" else _OPAQUE
+            case ast.Subscript(value=ast.Name() | ast.Dict() | ast.Attribute() as inner):
                 yield from self._texts(inner)
             case ast.Name():
                 yield from self._named(value)
@@ -171,13 +183,18 @@ class _Reader:
     def _named(self, node: ast.Name) -> Iterator[Text]:
         function = self._source.place(node).function
         if function is not None:
-            for more in added(function, node.id):
-                self._note(self._texts(more), more)
             values = list(assigned(function, node.id))
             if values:
-                yield from self._each(values)
+                yield from self._lengthened(function, node.id, list(self._each(values)))
+                return
+            given = self._given.get(function.name)
+            if given is not None and node.id in given:
+                yield from self._texts(given[node.id])
                 return
             if node.id in function.parameters:
+                if given is not None:  # it has its default
+                    yield _OPAQUE
+                    return
                 is_made = function.node.name == "__init__"
                 self._takers[f"{function.module}.{function.owner}" if is_made else function.name].add(node.id)
                 yield _OURS
@@ -188,9 +205,28 @@ class _Reader:
         constant = self._source.constant(node)
         yield from [_OPAQUE] if constant is None else self._texts(constant)
 
+    def _lengthened(self, function: Function, name: str, texts: Sequence[Text]) -> Iterator[Text]:
+        """The texts of a variable, and what is added to them: a sentence of its own, or the rest of theirs."""
+        yield from texts
+        for more in added(function, name):
+            for text in self._texts(more):
+                if text and isinstance(text[0], str) and re.match(r"\s*[a-z]", text[0]):
+                    yield from (_one((*begun, *text)) for begun in texts)
+                else:
+                    self._note([text], more)
+
     def _answer(self, call: ast.Call) -> Iterator[Text]:
         """What a call gives: a text that it changes, or what the function returns."""
         match call:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Constant(value=str() as between), attr="join"),
+                args=[ast.List(elts=values)],
+            ) if any(isinstance(one, ast.Constant) for one in values):
+                parts = [[_OURS] if isinstance(one, ast.Starred) else self._texts(one) or [()] for one in values]
+                for one in values:
+                    self._note(self._texts(one) if isinstance(one, ast.Starred) else (), one)
+                for chosen in itertools.product(*parts):
+                    yield _one(part for text in _between(chosen, (between,)) for part in text)
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str() as between), attr="join"), args=[values]):
                 yield from self._texts(values)
                 if re.search("[a-z]", between):
@@ -203,8 +239,12 @@ class _Reader:
                 for one in self._texts(text):
                     yield (*one[:-1], one[-1].rstrip(str(stripped))) if stripped and isinstance(one[-1], str) else one
                 yield from self._each(args[1:])
+            case ast.Call(func=ast.Attribute(value=ast.Name() as mapping, attr="items" | "values")):
+                yield from self._texts(mapping)
             case ast.Call(func=ast.Name(id="repr")):
                 yield (Hole("!r"),)
+            case ast.Call(func=ast.Name(id="as_text")):  # a value of the user's own
+                yield _OPAQUE
             case ast.Call(func=ast.Name(id="str")):
                 yield _OURS
             case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _WRAPPED:
@@ -214,7 +254,11 @@ class _Reader:
                 if not functions or self._source.find_class("", called(call.func) or ""):
                     yield _OPAQUE
                 for function in functions:
-                    yield from self._each(function.returned)
+                    before = self._given.get(function.name)
+                    self._given[function.name] = dict(_pairs(call, function.parameters))
+                    texts = list(self._each(function.returned))
+                    self._given[function.name] = before
+                    yield from texts
 
     def _joined(self, values: Sequence[ast.expr]) -> Iterator[Text]:
         parts = [self._part(value) for value in values]
@@ -247,6 +291,12 @@ class _Reader:
         return [(Hole("!r"),)] if not words and kinds == {"!r"} else [_OURS if words or "*" in kinds else _OPAQUE]
 
 
+def _pairs(call: ast.Call, parameters: Sequence[str]) -> list[tuple[str, ast.expr]]:
+    """Parameter and what it is given."""
+    named = [(one.arg, one.value) for one in call.keywords if one.arg is not None]
+    return [*zip(parameters, call.args, strict=False), *named]
+
+
 def _gives_text(function: Function) -> bool:
     annotation = "" if function.node.returns is None else ast.unparse(function.node.returns)
     return "str" in annotation or "Unusable" in annotation
@@ -261,6 +311,10 @@ def _one(parts: Iterable[str | Hole]) -> Text:
         elif part != "":
             joined.append(part)
     return tuple(joined)
+
+
+def _between(texts: Sequence[Text], between: Text) -> list[Text]:
+    return [one for text in texts for one in (between, text)][1:]
 
 
 def _filled(text: Text) -> Text:

@@ -201,12 +201,17 @@ def called(function: ast.expr) -> str | None:
 
 
 def assigned(function: Function, name: str) -> Iterator[ast.expr]:
-    """Everything that a local name is set to or, as a list, is given."""
+    """Everything that a local name is set to or, as a list or mapping, is given."""
     for node in ast.walk(function.node):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     yield from _in_target(target, value, name)
+            case (
+                ast.For(target=ast.Tuple() as target, iter=value)
+                | ast.comprehension(target=ast.Tuple() as target, iter=value)
+            ):
+                yield from _in_target(target, value, name)
             case (
                 ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value)
                 | ast.NamedExpr(target=ast.Name(id=target), value=value)
@@ -215,7 +220,9 @@ def assigned(function: Function, name: str) -> Iterator[ast.expr]:
             ):
                 if target == name:
                     yield value
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=target), attr="append" | "extend"), args=[value]):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=target), attr="append" | "extend" | "setdefault"), args=[*_, value]
+            ):
                 if target == name:
                     yield value
             case _:
@@ -234,7 +241,7 @@ def added(function: Function, name: str) -> Iterator[ast.expr]:
 
 def _in_target(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
     match target, value:
-        case ast.Name(id=one), _ if one == name:
+        case ((ast.Name(id=one) | ast.Subscript(value=ast.Name(id=one))), _) if one == name:
             yield value
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             for one, part in zip(targets, values, strict=True):

@@ -20,6 +20,10 @@ const say = translator({
   'or: {0*}': '或：{0}',
   'Try again. Then look at the log.': '请重试，再查看日志。',
   'Two nodes have the id {0*}.': '有两个节点的 id 都是 {0}。',
+  'node {0!r} failed: {1*} [{2}]': '节点 {0} 失败：{1} [{2}]',
+  'the call was refused: {0}': '调用被拒绝：{0}',
+  '{0} of {1} {2*}': '{0} / {1} {2}',
+  'Use one of {0*}.': '使用以下之一：{0}。',
 })
 
 describe('what the server said', () => {
@@ -38,6 +42,16 @@ describe('what the server said', () => {
   it('keeps a name whole, whatever it holds', () => {
     expect(say(String.raw`There is no workflow 'it\'s a. "test".'.`)).toBe(String.raw`没有工作流 'it\'s a. "test".'。`)
     expect(say('Node "a, b: c\', d", x: must be a list.')).toBe('节点 "a, b: c\', d" 的 x：应为列表。')
+  })
+  it('takes brackets around a cause from outside', () => {
+    expect(say('node \'a\' failed: node \'b\' failed: must be a list [INVALID] [FAILED]')).toBe('节点 \'a\' 失败：节点 \'b\' 失败：应为列表 [INVALID] [FAILED]')
+  })
+  it('goes by its own words first, and not by signs that fit everything', () => {
+    expect(say('Use one of text, json.')).toBe('使用以下之一：text, json。')
+    expect(say('node \'a\' failed: the end of it all [X]')).toBe('节点 \'a\' 失败：the end of it all [X]')
+  })
+  it('changes nothing in what a person wrote, however many sentences it has', () => {
+    expect(say('the call was refused: This is wrong. And 3 more. Try again.')).toBe('调用被拒绝：This is wrong. And 3 more. Try again.')
   })
   it('leaves names and foreign words as they are, also where they read like a sentence of ours', () => {
     expect(say('There is no workflow \'must be a list\'.')).toBe('没有工作流 \'must be a list\'。')

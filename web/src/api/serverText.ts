@@ -15,26 +15,29 @@ interface Template {
   readonly holes: readonly ('r' | '*' | '')[]
   /** Whether it says something itself, and is not only signs around holes. */
   readonly hasWords: boolean
+  /** Whether it begins with words, and not with a hole. */
+  readonly begins: boolean
   readonly weight: number
   readonly said: readonly (string | number)[]
 }
 
-/** A reading of a text, and how many of its characters no template explains. */
-interface Reading { readonly said: string, readonly left: number }
+/** A reading of a text: whether a template fits, and how many characters of words are left that none explains. */
+interface Reading { readonly said: string, readonly left: number, readonly fits: boolean }
 
 /** What Python's repr writes without quotes. */
 const UNQUOTED = /^(?:[-\d[({<]|None$|True$|False$)/
 const HOLE = /\{(\d+)(!r|\*)?\}/
-const MOST_CHARACTERS = 8000
-const MOST_STEPS = 20_000
+const MOST_CHARACTERS = 4000
+const MOST_STEPS = 1000
 const MOST_SENTENCES = 60
 const SENTENCES_OF_A_TEMPLATE = 3
-const MOST_DEEP = 4
+/** Runs may stand eight deep in one another, and each says of its node what failed. */
+const MOST_DEEP = 24
 const REMEMBERED = 1000
 
 /** Returns what turns the server's English into the catalog's language. It never throws. */
 export function translator(catalog: Catalog): (text: string) => string {
-  const templates = Object.entries(catalog).map(([english, said]) => compile(english, said)).sort((a, b) => b.weight - a.weight)
+  const templates = Object.entries(catalog).map(([english, said]) => compile(english, said)).sort((a, b) => Number(b.begins) - Number(a.begins) || b.weight - a.weight)
   const plain = new Map(templates.filter(template => template.holes.length === 0).map(template => [template.literals[0] ?? '', template.said.join('')]))
   const open = templates.filter(template => template.holes.length > 0)
   const byFirst = new Map<string, readonly Template[]>()
@@ -68,70 +71,85 @@ class Reader {
 
   constructor(private readonly plain: ReadonlyMap<string, string>, private readonly candidates: (text: string) => readonly Template[]) {}
 
-  /** The reading that leaves the least of the text in English. */
+  /**
+   * Several sentences of ours are read one by one; else the text as a whole, since what a person or a model wrote may
+   * stand in it and have sentences of its own; else those of its sentences that are known.
+   */
   read(text: string, depth = 0): Reading {
     const before = this.known.get(text)
     if (before) return before
-    const whole = this.readWhole(text, depth)
-    const best = whole.left === 0 ? whole : less(whole, this.readSentences(text, depth))
+    const sentences = this.plain.has(text) ? undefined : this.readSentences(text, depth)
+    const whole = sentences?.isWhole ? undefined : this.readWhole(text, depth)
+    const best = whole && sentences ? better(whole, sentences) : whole ?? sentences ?? asItIs(text)
     this.known.set(text, best)
     return best
   }
 
   private readWhole(text: string, depth: number): Reading {
     const exact = this.plain.get(text)
-    if (exact !== undefined) return { said: exact, left: 0 }
+    if (exact !== undefined) return { said: exact, left: 0, fits: true }
     let best = asItIs(text)
+    let begins = false
     if (depth > MOST_DEEP) return best
     for (const template of this.candidates(text)) {
-      if (this.steps > MOST_STEPS || best.left === 0) break
-      this.steps += 1
-      const parts = match(text, template)
-      const found = parts && this.fill(template, parts, depth)
-      if (found) best = less(best, found)
+      if (this.steps > MOST_STEPS || isClear(best)) break
+      for (const parts of readings(text, template)) {
+        this.steps += 1
+        const found = this.fill(template, parts, depth)
+        // What begins with words of ours is theirs: signs that fit everything only count where they leave nothing.
+        if (found && (template.begins || !begins || isClear(found))) best = better(best, found)
+        begins ||= found !== undefined && template.begins
+        if (found?.left === 0) break
+      }
     }
     return best
   }
 
   private fill(template: Template, parts: readonly string[], depth: number): Reading | undefined {
     let left = 0
-    let isKnown = template.hasWords
+    let fits = template.hasWords
+    // After words of ours anything may stand; a text that begins otherwise is not ours for having an "of" in it.
+    if (!template.begins && parts.some((part, place) => template.holes[place] === '' && isForeign(part))) return undefined
     const filled = parts.map((part, place) => {
-      if (template.holes[place] !== '*') {
-        if (template.holes[place] === '' && /[.!?] \p{Lu}/u.test(part)) left += part.length
-        return part
-      }
+      if (template.holes[place] !== '*') return part
       const inner = this.read(part, depth + 1)
       left += inner.left
-      isKnown ||= inner.said !== part
+      fits ||= inner.fits
       return inner.said
     })
-    return isKnown ? { said: template.said.map(piece => (typeof piece === 'number' ? filled[piece] ?? '' : piece)).join(''), left } : undefined
+    return fits ? { said: template.said.map(piece => (typeof piece === 'number' ? filled[piece] ?? '' : piece)).join(''), left, fits } : undefined
   }
 
-  private readSentences(text: string, depth: number): Reading {
+  private readSentences(text: string, depth: number): Reading & { isWhole: boolean } | undefined {
     const sentences = splitSentences(text)
-    if (sentences.length < 2 || sentences.length > MOST_SENTENCES) return asItIs(text)
+    if (sentences.length < 2 || sentences.length > MOST_SENTENCES) return undefined
     let said = ''
     let left = 0
+    const read: Reading[] = []
     for (let at = 0; at < sentences.length;) {
       let next = at + 1
-      let best = asItIs(joined(sentences, at, next))
-      for (let end = at + 1; end <= Math.min(at + SENTENCES_OF_A_TEMPLATE, sentences.length) && best.left > 0; end += 1) {
+      let best = this.readWhole(joined(sentences, at, next), depth)
+      for (let end = at + 2; end <= Math.min(at + SENTENCES_OF_A_TEMPLATE, sentences.length) && !isClear(best); end += 1) {
         const found = this.readWhole(joined(sentences, at, end), depth)
-        if (found.left === 0 || end === at + 1) [best, next] = [found, end]
+        if (isClear(found)) [best, next] = [found, end]
       }
       said += (/[\p{L}\p{N}.!?;:)]$/u.test(said) && /^[\p{L}\p{N}'"(]/u.test(best.said) ? ' ' : '') + best.said
       if (sentences[next - 1]?.end === ';') said += /\p{Script=Han}/u.test(best.said) ? '；' : '; '
       left += best.left
+      read.push(best)
       at = next
     }
-    return { said, left }
+    return read.some(one => one.fits) ? { said, left, fits: true, isWhole: read.every(isClear) } : undefined
   }
 }
 
-const asItIs = (text: string): Reading => ({ said: text, left: /[A-Za-z]{2}/.test(text) && !isQuoted(text) ? text.length : 0 })
-const less = (a: Reading, b: Reading) => (b.left < a.left || (b.left === a.left && a.left > 0 && b.said !== a.said && /^[\p{ASCII}]*$/u.test(a.said)) ? b : a)
+/** Two words in a row are a sentence that is not understood; names and numbers, also lists of them, are nothing to translate. */
+const FOREIGN = /\p{L}{2,}\s+\p{L}{2,}/u
+const isForeign = (text: string) => FOREIGN.test(withoutQuoted(text))
+const asItIs = (text: string): Reading => ({ said: text, left: isForeign(text) ? text.length : 0, fits: false })
+/** Whether a template fits, and leaves no words. */
+const isClear = ({ fits, left }: Reading) => fits && left === 0
+const better = (a: Reading, b: Reading) => (b.left < a.left || (b.left === a.left && b.fits && !a.fits) ? b : a)
 
 function compile(english: string, said: string): Template {
   const pieces = english.split(HOLE)
@@ -142,11 +160,20 @@ function compile(english: string, said: string): Template {
     if (at + 1 < pieces.length) holes.push(pieces[at + 2] === '!r' ? 'r' : pieces[at + 2] === '*' ? '*' : '')
   }
   const spoken = said.split(/\{(\d+)\}/).map((piece, place) => (place % 2 === 1 ? Number(piece) : piece))
-  return { literals, holes, hasWords: literals.some(literal => /[A-Za-z]{2}/.test(literal)), weight: literals.reduce((sum, literal) => sum + literal.length, 0), said: spoken }
+  return { literals, holes, hasWords: literals.some(literal => /[A-Za-z]{2}/.test(literal)), begins: /[A-Za-z]{2}/.test(literals[0] ?? ''), weight: literals.reduce((sum, literal) => sum + literal.length, 0), said: spoken }
 }
 
-/** What stands in the holes of a template, if the text is of its form: literal after literal, each at its first place. */
-function match(text: string, { literals, holes }: Template): string[] | undefined {
+/** What may stand in the holes of a template, likelier first: what follows words of ours is looked for at its first place, brackets around them at their last. */
+function readings(text: string, template: Template): string[][] {
+  const near = match(text, template, false)
+  const far = near && template.holes.includes('*') ? match(text, template, true) : undefined
+  if (!near) return []
+  if (!far || far.every((part, place) => part === near[place])) return [near]
+  return template.literals.some((literal, place) => place > 0 && /^ ?[[(\])]/.test(literal)) ? [far, near] : [near, far]
+}
+
+/** The parts of a text between the literals of a template, each of these at its first place; `far`: after words of ours at its last. */
+function match(text: string, { literals, holes }: Template, far: boolean): string[] | undefined {
   const [head = ''] = literals
   if (!text.startsWith(head)) return undefined
   const parts: string[] = []
@@ -159,7 +186,7 @@ function match(text: string, { literals, holes }: Template): string[] | undefine
     if (quoted > 0 && text.startsWith(next, quoted) && (!isLast || quoted + next.length === text.length)) end = quoted
     else if (quoted > 0 && hole === 'r') return undefined
     else if (isLast) end = text.endsWith(next) ? text.length - next.length : -1
-    else end = text.indexOf(next, at)
+    else end = far && hole === '*' ? text.lastIndexOf(next) : text.indexOf(next, at)
     if (end < at || (hole === 'r' && end !== quoted && !UNQUOTED.test(text.slice(at, end)))) return undefined
     parts.push(text.slice(at, end))
     at = end + next.length
@@ -178,7 +205,15 @@ function endOfQuoted(text: string, start: number): number {
   return -1
 }
 
-const isQuoted = (text: string) => text !== '' && endOfQuoted(text, 0) === text.length
+function withoutQuoted(text: string): string {
+  let rest = ''
+  for (let at = 0; at < text.length; at += 1) {
+    const end = endOfQuoted(text, at)
+    if (end > 0 && !/[\p{L}\p{N}]/u.test(text.charAt(at - 1))) at = end - 1
+    else rest += text.charAt(at)
+  }
+  return rest
+}
 
 interface Sentence { readonly text: string, readonly end: '.' | ';' }
 
