@@ -172,19 +172,19 @@ async def open_product(options: ProductOptions, make_dispatcher: MakeDispatcher)
         operations=Operations(database, registry=metrics.registry, probes={"dispatcher": dispatcher.trouble}),
         queue_limit=QUEUE_LIMIT.read(os.environ),
     )
-    poll = None if database.is_sqlite else EventPoll(database, hub)
+    poll = EventPoll(database, hub)
     relay = None if database.is_sqlite else Relay(database, hub, worker_id=ledger.worker_id)
     try:
         await dispatcher.start()
-        if poll is not None and relay is not None:
-            poll.start()
+        poll.start()
+        if relay is not None:
             relay.start()
         tidying = Tidying(database, clock=clock)
         yield Product(services, await services.auth.first_user(), hub, dispatcher, redactor, tidying, journal)
     finally:
         await dispatcher.stop()
-        if poll is not None and relay is not None:
-            await poll.stop()
+        await poll.stop()
+        if relay is not None:
             await relay.stop()
         hub.close()
         await embedded.close()

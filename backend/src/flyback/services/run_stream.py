@@ -1,7 +1,7 @@
 """Following a run: its durable events from a position on, each exactly once, and the text that is forming in between.
 
 Subscribe first, then read the table, then drop what was seen by its number: so nothing falls between history and presence.
-A poll behind the wake-ups catches what another process wrote.
+A reader that waits does nothing at all: the hub wakes it, and behind the hub one poll for all readers of the process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from flyback.services.run_views import RunViews
 from flyback.storage.hub import Hub
 from flyback.storage.ledger import Ledger
 
-_POLL_SECONDS = 1.0
 _BATCH = 500
 
 
@@ -37,6 +36,9 @@ class RunStreams:
         """
         with self._hub.subscribe(run_id) as subscription:
             seen = after
+            if await self._is_over(run_id, seen):
+                yield []
+                return
             while True:
                 events = list(await self._ledger.events_after(run_id, seen, _BATCH))
                 yield events
@@ -46,9 +48,7 @@ class RunStreams:
                         return
                     if len(events) == _BATCH:
                         continue
-                elif await self._is_over(run_id, seen):
-                    return
-                while isinstance(item := await subscription.next(_POLL_SECONDS), LiveText):
+                while isinstance(item := await subscription.next(), LiveText):
                     yield item
                 if subscription.closed:
                     return

@@ -1,7 +1,7 @@
-"""Wakes the readers of runs that another process drives: one look a second at all runs that somebody watches here.
+"""Wakes the readers of runs that moved unheard: one look a second at all runs that somebody watches here.
 
-Within a process the hub wakes readers at once. This stands behind it on a database that several processes share, with one
-task and one query for any number of readers.
+Within a process the hub wakes readers at once. This stands behind it, for what another process wrote and whatever else the
+hub was not told, with one task and one query for any number of readers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class EventPoll:
             try:
                 await self.look()
             except (StorageBusyError, StorageFullError) as trouble:
-                _log.warning("Looking for events of other processes has to wait: %s", trouble.message)
+                _log.warning("Looking for events that nobody told of has to wait: %s", trouble.message)
+            except Exception:
+                _log.exception("Looking for events that nobody told of failed; it is tried again.")
 
 
 def _last_events(conn: sa.Connection, run_ids: list[RunId]) -> dict[RunId, int]:
