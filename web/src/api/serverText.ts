@@ -28,7 +28,8 @@ interface Reading { readonly said: string, readonly left: number, readonly fits:
 const UNQUOTED = /^(?:[-\d[({<]|None$|True$|False$)/
 const HOLE = /\{(\d+)(!r|\*)?\}/
 const MOST_CHARACTERS = 4000
-const MOST_STEPS = 1000
+/** Characters that are looked at for one text, each part of it counted whenever it is read. */
+const MOST_READ = 300_000
 const MOST_SENTENCES = 60
 const SENTENCES_OF_A_TEMPLATE = 3
 /** Runs may stand eight deep in one another, and each says of its node what failed. */
@@ -64,9 +65,9 @@ export function translator(catalog: Catalog): (text: string) => string {
   }
 }
 
-/** Reads one text and what is inside it, within a bound of steps. */
+/** Reads one text and what is inside it, within a bound. */
 class Reader {
-  private steps = 0
+  private characters = 0
   private readonly known = new Map<string, Reading>()
 
   constructor(private readonly plain: ReadonlyMap<string, string>, private readonly candidates: (text: string) => readonly Template[]) {}
@@ -90,11 +91,11 @@ class Reader {
     if (exact !== undefined) return { said: exact, left: 0, fits: true }
     let best = asItIs(text)
     let begins = false
+    this.characters += text.length
     if (depth > MOST_DEEP) return best
     for (const template of this.candidates(text)) {
-      if (this.steps > MOST_STEPS || isClear(best)) break
+      if (this.characters > MOST_READ || isClear(best)) break
       for (const parts of readings(text, template)) {
-        this.steps += 1
         const found = this.fill(template, parts, depth)
         // What begins with words of ours is theirs: signs that fit everything only count where they leave nothing.
         if (found && (template.begins || !begins || isClear(found))) best = better(best, found)
@@ -134,7 +135,7 @@ class Reader {
         if (isClear(found)) [best, next] = [found, end]
       }
       said += (/[\p{L}\p{N}.!?;:)]$/u.test(said) && /^[\p{L}\p{N}'"(]/u.test(best.said) ? ' ' : '') + best.said
-      if (sentences[next - 1]?.end === ';') said += /\p{Script=Han}/u.test(best.said) ? '；' : '; '
+      if (sentences[next - 1]?.end === ';') said += isClear(best) ? '；' : '; '
       left += best.left
       read.push(best)
       at = next
@@ -205,32 +206,49 @@ function endOfQuoted(text: string, start: number): number {
   return -1
 }
 
+/** Where quoted texts start and end, one after the other. A quote that has no end is looked for once. */
+function quotedIn(text: string): ReadonlyMap<number, number> {
+  const found = new Map<number, number>()
+  const endless = new Set<string>()
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text.charAt(at)
+    if ((sign !== '\'' && sign !== '"') || endless.has(sign) || /[\p{L}\p{N}]/u.test(text.charAt(at - 1))) continue
+    const end = endOfQuoted(text, at)
+    if (end < 0) endless.add(sign)
+    else found.set(at, end)
+    at = Math.max(at, end - 1)
+  }
+  return found
+}
+
 function withoutQuoted(text: string): string {
   let rest = ''
-  for (let at = 0; at < text.length; at += 1) {
-    const end = endOfQuoted(text, at)
-    if (end > 0 && !/[\p{L}\p{N}]/u.test(text.charAt(at - 1))) at = end - 1
-    else rest += text.charAt(at)
+  let from = 0
+  for (const [start, end] of quotedIn(text)) {
+    rest += text.slice(from, start)
+    from = end
   }
-  return rest
+  return rest + text.slice(from)
 }
 
 interface Sentence { readonly text: string, readonly end: '.' | ';' }
 
 /** Parts a text after full stops and at semicolons, not inside of quotes. */
 function splitSentences(text: string): Sentence[] {
+  const quoted = quotedIn(text)
   const found: Sentence[] = []
   let start = 0
   for (let at = 0; at < text.length; at += 1) {
+    at = quoted.get(at) ?? at
     const sign = text.charAt(at)
-    if ((sign === '\'' || sign === '"') && !/[\p{L}\p{N}]/u.test(text.charAt(at - 1))) at = Math.max(at, endOfQuoted(text, at) - 1)
-    else if ((sign === '.' || sign === '!' || sign === '?' || sign === ';') && text.charAt(at + 1) === ' ') {
-      found.push({ text: text.slice(start, sign === ';' ? at : at + 1), end: sign === ';' ? ';' : '.' })
-      start = at + 2
-    }
+    if (!'.!?;'.includes(sign) || text.charAt(at + 1) !== ' ') continue
+    found.push({ text: text.slice(start, sign === ';' ? at : at + 1), end: sign === ';' ? ';' : '.' })
+    start = at + 2
   }
   found.push({ text: text.slice(start), end: '.' })
   return found.filter(sentence => sentence.text !== '')
 }
 
-const joined = (sentences: readonly Sentence[], from: number, to: number) => sentences.slice(from, to).map((one, place) => one.text + (place < to - from - 1 ? (one.end === ';' ? '; ' : ' ') : '')).join('')
+function joined(sentences: readonly Sentence[], from: number, to: number): string {
+  return sentences.slice(from, to).map((one, place) => one.text + (place === to - from - 1 ? '' : one.end === ';' ? '; ' : ' ')).join('')
+}
