@@ -123,6 +123,12 @@ def test_a_comma_too_many_is_mended_in_an_answer_of_any_length() -> None:
     assert objects_in(f'{{"text": "{long}", "tags": ["a,]",],}}') == [{"text": long, "tags": ["a,]"]}]
 
 
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_an_integer_of_4300_digits_is_exact(sign: str) -> None:
+    digits = sign + "9" * 4300
+    assert objects_in(f'{{"v": {digits}}}') == [{"v": int(digits)}]
+
+
 def test_values_that_json_cannot_carry_are_mended_with_a_note() -> None:
     (found,) = find_objects('{"v": {"nan": NaN, "inf": -Infinity, "deep": 1e400, "dup": 1, "dup": 2}}')
     assert found.value == {"v": {"nan": None, "inf": None, "deep": None, "dup": 2}}

@@ -37,12 +37,22 @@ def test_a_schema_has_exactly_the_declared_fields() -> None:
         ("boolean", "True", True),
         ("object", {"a": 1}, {"a": 1}),
         ("array", [1], [1]),
+        ("array", ' ["a", 2]', ["a", 2]),
+        ("object", '{"a": {"b": 1}}', {"a": {"b": 1}}),
         ("any", "x", "x"),
         ("object", None, None),
     ],
 )
 def test_a_field_is_converted_where_nothing_is_lost(type_: str, given: JsonValue, value: JsonValue) -> None:
     assert read_fields([Field("v", type_)], {"V": given, "other": 1}) == {"v": value}
+
+
+@pytest.mark.parametrize(
+    ("type_", "given"), [("array", "a, b"), ("array", '{"a": 1}'), ("object", "[1]"), ("object", '{"a": NaN}')]
+)
+def test_a_text_that_holds_no_such_value_is_not_converted(type_: str, given: JsonValue) -> None:
+    with pytest.raises(FieldsUnreadableError, match=f"'v' is no {type_}"):
+        read_fields([Field("v", type_)], {"v": given})
 
 
 def test_what_is_missing_or_of_another_type_is_told_at_once() -> None:

@@ -289,7 +289,7 @@ class ModelUnknownError(NodeError):
 
 
 class ModelEmptyError(NodeError):
-    """The token limit cut the answer before there was any: asking again under the same limit pays for the same."""
+    """The answer was cut before there was any, by the token limit or a filter: asking the same again pays for the same."""
 
     code = "MODEL_EMPTY"
 

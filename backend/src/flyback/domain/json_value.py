@@ -118,12 +118,17 @@ def loads_mended(text: str) -> tuple[JsonValue, list[str]]:
 
     try:
         value: object = json.loads(
-            text.removeprefix("\ufeff"), strict=False, object_pairs_hook=last_wins, parse_int=_exact_or_infinite
+            text.removeprefix("\ufeff"), strict=False, object_pairs_hook=last_wins, parse_int=exact_or_infinite
         )
     except (ValueError, RecursionError) as error:
         raise BadJsonError(f"this is not JSON: {error}") from error
     mended, notes = mend(value)
     return mended, _capped([*twice, *notes])
+
+
+def exact_or_infinite(digits: str) -> int | float:
+    """Read the digits of an integer that a model, tool or code wrote; infinity, which `mend` knows, beyond 4,300."""
+    return int(digits) if len(digits.removeprefix("-")) <= MAX_DIGITS else math.inf
 
 
 def is_deeper(value: JsonValue, max_depth: int) -> bool:
@@ -188,10 +193,6 @@ def _exact(digits: str) -> int:
     if len(digits.removeprefix("-")) > MAX_DIGITS:
         raise BadJsonError(f"an integer has more than {MAX_DIGITS:,} digits")
     return int(digits)
-
-
-def _exact_or_infinite(digits: str) -> int | float:
-    return int(digits) if len(digits.removeprefix("-")) <= MAX_DIGITS else math.inf
 
 
 def _refuse_broken_text(value: JsonValue) -> None:

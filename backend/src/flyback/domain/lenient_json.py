@@ -10,7 +10,6 @@ whole object with which the answer ends counts, for some models never say that t
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from flyback.domain.errors import BadJsonError
-from flyback.domain.json_value import MAX_DIGITS, loads_mended, mend
+from flyback.domain.json_value import exact_or_infinite, loads_mended, mend
 
 _THOUGHT = "<think>"
 _END_OF_THOUGHT = "</think>"
@@ -53,6 +52,7 @@ _TRAILING_COMMA = re.compile(r"""("(?:[^"\\]++|\\.)*+")|,(?=\s*+[}\]])""", re.DO
 _WIDE_COLON = re.compile(r"""(?<=["'”])\s*+：""")
 _FENCE_END = re.compile(r"\n[ \t]*+(?:```|~~~)")
 _FENCED = re.compile(r"^[ \t]*+(```|~~~)[^\n`]*+\n(.*?)(?:\n[ \t]*+\1|\Z)", re.DOTALL | re.MULTILINE)
+_THOUGHTS_BEFORE = re.compile(r"(?:\s*+<think>.*?</think>)+\s*+", re.DOTALL)
 _QUOTES_AND_BLANKS = re.compile(r"""[\s"'`´‘’“”„«»「」『』]+""")
 _NOTHING_MORE = re.compile(r"[\s`~]*+\Z")
 
@@ -76,6 +76,17 @@ def find_objects(text: str) -> list[FoundObject]:
     """Return what `objects_in` returns, each with notes on what was mended in its values."""
     answer = _said(text)
     return list(_scan(answer))
+
+
+def without_thinking(text: str) -> str:
+    """Return a text answer without the thinking that stands before it; it is as given where there is none."""
+    thoughts = _THOUGHTS_BEFORE.match(text)
+    return text[thoughts.end() :] if thoughts else text
+
+
+def is_unfinished_thinking(text: str) -> bool:
+    """Whether an answer is nothing but thinking that was cut off."""
+    return text.lstrip().startswith(_THOUGHT)
 
 
 def bare_name(name: str) -> str:
@@ -147,7 +158,7 @@ def _read_exactly(text: str, start: int) -> _Read:
             twice.append("a key stood twice: the last value was kept")
         return found
 
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=last_wins, parse_int=_bounded_int)
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=last_wins, parse_int=exact_or_infinite)
     try:
         value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -155,10 +166,6 @@ def _read_exactly(text: str, start: int) -> _Read:
     except RecursionError:
         return _Read(None, start + 1, _COST_OF_DEPTH)
     return _Read(_found(value, twice), end, 0)
-
-
-def _bounded_int(digits: str) -> int | float:
-    return int(digits) if len(digits) <= MAX_DIGITS else math.inf
 
 
 def _read_mended(text: str, start: int) -> _Read:

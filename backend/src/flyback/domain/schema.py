@@ -13,7 +13,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from flyback.domain.json_value import dumps
+from flyback.domain.errors import BadJsonError
+from flyback.domain.json_value import dumps, loads_strict
 from flyback.domain.lenient_json import FoundObject, find_objects
 
 _TYPES: Mapping[str, str] = {
@@ -134,9 +135,21 @@ def _converted(value: JsonValue, wanted: str) -> tuple[JsonValue] | None:
         case "boolean":
             return _boolean(value)
         case "object":
+            value = _unpacked(value, "{")
             return (value,) if isinstance(value, dict) else None
         case _:
+            value = _unpacked(value, "[")
             return (value,) if isinstance(value, list) else None
+
+
+def _unpacked(value: JsonValue, begins: str) -> JsonValue:
+    """What a text holds that is itself JSON: models pack lists and objects into one now and then."""
+    if not isinstance(value, str) or not value.lstrip().startswith(begins):
+        return value
+    try:
+        return loads_strict(value)
+    except BadJsonError:
+        return value
 
 
 def _number(value: JsonValue, *, whole: bool) -> tuple[int | float] | None:

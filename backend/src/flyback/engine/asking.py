@@ -12,13 +12,16 @@ from pydantic import JsonValue
 
 from flyback.domain.errors import BadJsonError, ModelEmptyError, ModelUnreadableError
 from flyback.domain.json_value import dumps
-from flyback.domain.lenient_json import find_objects, read_value
+from flyback.domain.lenient_json import find_objects, is_unfinished_thinking, read_value, without_thinking
 from flyback.domain.schema import FieldsUnreadableError, OutputFieldLike, output_schema, read_answer
 from flyback.engine.nodes.base import NodeResult
 from flyback.engine.nodes.context import NodeContext
 from flyback.engine.ports import ChatModel, ChatReply, Message
 
 _CUT_OFF = "length"
+_WITHHELD = "content_filter"
+_CUT = (_CUT_OFF, _WITHHELD)
+"""Why an answer may end before it is done."""
 
 
 async def ask_for_text(
@@ -30,14 +33,15 @@ async def ask_for_text(
     temperature: float | None = None,
     max_tokens: int | None = None,
 ) -> NodeResult:
-    """Return `text`, the answer as given; text that the token limit cut is kept and marked.
+    """Return `text`, the answer without thinking before it; text that was cut is kept and marked.
 
     Raises:
-        ModelEmptyError: the token limit was used up before there was any text.
+        ModelEmptyError: the answer was cut before there was any text.
     """
     reply = await ctx.ask(model, messages(system, user), temperature=temperature, max_tokens=max_tokens)
-    _refuse_empty(ctx, model, reply)
-    return NodeResult({"text": reply.text}, meta=_cut_mark(reply))
+    text = without_thinking(reply.text)
+    _refuse_empty(ctx, model, text, reply)
+    return NodeResult({"text": text}, meta=_cut_mark(reply))
 
 
 async def ask_for_fields(
@@ -53,13 +57,13 @@ async def ask_for_fields(
     """Return the fields of the object that the model answered with. `wanted` are declared fields, or a JSON schema.
 
     Raises:
-        ModelEmptyError: the token limit was used up before there was any text.
+        ModelEmptyError: the answer was cut before there was any text.
         ModelUnreadableError: the answer holds no such object.
     """
     schema = wanted if isinstance(wanted, Mapping) else output_schema(wanted)
     asked = messages(_with_schema(system, schema, chinese=ctx.chinese), user)
     reply = await ctx.ask(model, asked, temperature=temperature, max_tokens=max_tokens, schema=schema)
-    _refuse_empty(ctx, model, reply)
+    _refuse_empty(ctx, model, without_thinking(reply.text), reply)
     try:
         read = _read_object(reply.text, wanted) if isinstance(wanted, Mapping) else read_answer(wanted, reply.text)
     except FieldsUnreadableError as error:
@@ -117,9 +121,16 @@ def _read_value(text: str) -> tuple[Mapping[str, JsonValue], Sequence[str]]:
     return {"result": value}, notes
 
 
-def _refuse_empty(ctx: NodeContext, model: ChatModel, reply: ChatReply) -> None:
-    if reply.text.strip() or reply.finish_reason != _CUT_OFF:
+def _refuse_empty(ctx: NodeContext, model: ChatModel, text: str, reply: ChatReply) -> None:
+    if reply.finish_reason not in _CUT or (text.strip() and not is_unfinished_thinking(text)):
         return
+    if reply.finish_reason == _WITHHELD:
+        raise ModelEmptyError(
+            f"model {model.name!r} gave an empty answer: its provider's filter held it back "
+            "(finish reason 'content_filter')",
+            node=ctx.node.id,
+            fix="Look at what was sent, and ask otherwise or choose another model.",
+        )
     raise ModelEmptyError(
         f"model {model.name!r} gave an empty answer: its token limit was used up before any text came "
         "(finish reason 'length')",
@@ -130,7 +141,7 @@ def _refuse_empty(ctx: NodeContext, model: ChatModel, reply: ChatReply) -> None:
 
 
 def _cut_mark(reply: ChatReply) -> Mapping[str, JsonValue]:
-    return {"finishReason": _CUT_OFF, "cut": True} if reply.finish_reason == _CUT_OFF else {}
+    return {"finishReason": reply.finish_reason, "cut": True} if reply.finish_reason in _CUT else {}
 
 
 def _excerpt(text: str) -> str:

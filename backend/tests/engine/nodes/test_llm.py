@@ -78,22 +78,50 @@ async def test_a_schema_of_a_list_gives_it_as_result(studio: Studio) -> None:
     assert run.output("a") == {"result": [1, 2]}
 
 
-async def test_an_empty_answer_that_was_cut_is_a_failure_and_not_asked_for_again(studio: Studio) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason", "said"),
+    [
+        ("", "length", "token limit"),
+        (" \n", "length", "token limit"),
+        ("<think>Well, the", "length", "token limit"),
+        ("<think>Well.</think>\n", "length", "token limit"),
+        ("", "content_filter", "filter held it back"),
+    ],
+)
+async def test_an_empty_answer_that_was_cut_is_a_failure_and_not_asked_for_again(
+    studio: Studio, text: str, reason: str, said: str
+) -> None:
     graph = studio.draw("in -> w -> use -> out")
-    cut: Data = {"text": "", "finishReason": "length"}
-    run = await studio.run(graph, answers={"w": [cut]})
+    run = await studio.run(graph, answers={"w": [{"text": text, "finishReason": reason}]})
     assert run.status is RunStatus.FAILED
     assert run.failure("w").code == "MODEL_EMPTY"
-    assert "token limit" in run.failure("w").message
+    assert said in run.failure("w").message
     assert run.asked("use") == []
 
 
-async def test_text_that_was_cut_is_kept_and_marked(studio: Studio) -> None:
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+async def test_text_that_was_cut_is_kept_and_marked(studio: Studio, reason: str) -> None:
     graph = studio.draw("in -> w -> out")
-    run = await studio.run(graph, answers={"w": [{"text": "half an ans", "finishReason": "length"}]})
+    run = await studio.run(graph, answers={"w": [{"text": "half an ans", "finishReason": reason}]})
     assert run.result == "half an ans"
-    assert run.meta("w") == {"finishReason": "length", "cut": True}
-    assert run.calls[0].finish_reason == "length"
+    assert run.meta("w") == {"finishReason": reason, "cut": True}
+    assert run.calls[0].finish_reason == reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("<think>Hm.\nWell.</think>\n\nThe tide.", "The tide."),
+        ("\n<think></think><think>Hm.</think> The tide.", "The tide."),
+        ("  The tide.\n", "  The tide.\n"),
+        ("It writes <think>Hm.</think> first.", "It writes <think>Hm.</think> first."),
+        ("<think>Hm", "<think>Hm"),
+    ],
+)
+async def test_thinking_before_an_answer_is_no_part_of_it(studio: Studio, answer: str, text: str) -> None:
+    run = await studio.run(studio.draw("in -> w -> out"), answers=[answer])
+    assert run.output("w") == {"text": text}
+    assert run.calls[0].response == {"text": answer}
 
 
 # Revisits.

@@ -72,7 +72,7 @@ class LlmNode(
     summary={"en": "Asks a model once.", "zh-CN": "向大模型提问一次。"},
 ):
     async def execute(self, config: LlmConfig, ctx: NodeContext) -> NodeResult:
-        """Return `{"text": str}`, the model's answer as given, or the fields that were declared.
+        """Return `{"text": str}`, the model's answer without its thinking, or the fields that were declared.
 
         Raises:
             NodeError: the model gave no answer, an empty one that was cut, or one that cannot be read.
