@@ -81,6 +81,28 @@ async def test_given_more_runs_than_slots_when_all_are_launched_then_the_rest_wa
     assert await dispatcher.trouble() is not None
 
 
+async def test_given_a_run_that_waits_in_the_queue_when_a_slot_is_free_then_no_newer_one_is_started_before_it(
+    url: str, tmp_path: Path
+) -> None:
+    async with working(url, tmp_path, slots=1) as (workshop, dispatcher):
+        # given one that runs, and one that waits
+        first, second, third = [
+            await _accept(workshop, name, draft={"text": "one", "delayMs": 700})
+            for name in ("first", "second", "third")
+        ]
+        await dispatcher.launch(first, 0)
+        assert not await dispatcher.has_room()
+        await dispatcher.launch(second, 0)
+        # when the first has ended and another comes before anybody has looked into the queue
+        await _ended(workshop, [first])
+        await dispatcher.launch(third, 0)
+        assert await _ended(workshop, [second, third]) == {"SUCCESS"}
+        started = await workshop.database.read(_in_order_of_their_start)
+        assert started == [first, second, third]
+        # and when nobody waits, the next one is started at once again
+        assert await dispatcher.has_room()
+
+
 async def test_given_a_hanging_run_and_one_in_the_queue_when_both_are_cancelled_then_both_have_their_end(
     url: str, tmp_path: Path
 ) -> None:
@@ -129,6 +151,11 @@ async def test_given_a_process_that_only_enqueues_when_it_accepts_a_run_then_one
         await door.launch(run_id, 0)
         assert await _ended(workshop, [run_id]) == {"SUCCESS"}
         await door.stop()
+
+
+def _in_order_of_their_start(conn: sa.Connection) -> list[str]:
+    r = t.workflow_runs.c
+    return list(conn.execute(sa.select(r.run_uuid).order_by(r.started_at)).scalars())
 
 
 async def _nothing() -> None:

@@ -28,6 +28,7 @@ _SQLITE_POLL_SECONDS = 0.5
 _POSTGRES_POLL_SECONDS = 0.2
 _SWEEP_SECONDS = 0.5
 _STANDS_STILL_SECONDS = 30.0
+_ON_ITS_WAY_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +56,9 @@ class DbosDispatcher:
         self._started: SegmentQueue | None = None
         self._sweeper: Sweeper | None = None
         self._sweeping: asyncio.Task[None] | None = None
+        self._enqueued = 0
+        self._may_wait = True
+        """Whether a run may stand in the queue that this process put there, or found at its start."""
 
     async def start(self) -> None:
         from flyback.dispatch.queue import SegmentQueue
@@ -102,7 +106,7 @@ class DbosDispatcher:
     async def launch(self, run_id: RunId, segment: int) -> None:
         if self._drives.is_live(run_id, segment):
             return
-        if self._has_room():
+        if await self.has_room():
             await self._start_here(run_id, segment)
             return
         try:
@@ -119,8 +123,19 @@ class DbosDispatcher:
         idle_seconds = self._sweeper.idle_seconds
         return f"Nothing has moved for {idle_seconds:.0f} s." if idle_seconds > _STANDS_STILL_SECONDS else None
 
+    async def has_room(self) -> bool:
+        if not self._is_free():
+            return False
+        if self._may_wait:
+            # Without this, runs that come in faster than they can be driven would take each free slot before the queue does.
+            enqueued = self._enqueued
+            self._may_wait = await self._queue.somebody_waits() or self._enqueued != enqueued
+        return not self._may_wait and self._is_free()
+
     def enqueue_in(self, conn: Connection, run_id: RunId, segment: int) -> None:
         self._queue.enqueue_in(conn, run_id, segment)
+        self._enqueued += 1
+        self._may_wait = True
 
     async def cancel_live(self, run_id: RunId) -> None:
         # Never both: the engine would report an error for each cancel of a segment that it has just seen return.
@@ -135,22 +150,25 @@ class DbosDispatcher:
         assert self._started is not None, "the dispatcher is started before it is used"
         return self._started
 
-    def _has_room(self) -> bool:
+    def _is_free(self) -> bool:
         return self._works and not self._drives.draining and self._drives.count < self._slots
 
     async def _start_here(self, run_id: RunId, segment: int) -> None:
         self._drives.reserve(run_id)
+        held_seconds = 0.0
         try:
             await self._queue.start(run_id, segment)
+            # In a moment it is driven, which takes the place over; one that another process drives already never is.
+            held_seconds = _ON_ITS_WAY_SECONDS
         except Exception:
             # The run is stored: the sweeper starts it when whatever is the matter has passed.
             _log.exception("Run %s could not be started at once.", run_id)
         finally:
-            self._drives.release(run_id)
+            asyncio.get_running_loop().call_later(held_seconds, self._drives.release, run_id)
 
     async def _recover(self, run: OpenRun) -> None:
         """Get a lost run driven: here if there is room, else by the queue."""
-        here = self._has_room()
+        here = self._is_free()
         segment = await self._book.reissue(run.run_id, run.segment, None if here else self.enqueue_in)
         if segment is None:
             return

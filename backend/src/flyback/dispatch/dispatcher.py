@@ -28,6 +28,10 @@ class Dispatcher(Protocol):
         """Get a segment driven that was committed by this very request and is in no queue: here if there is room."""
         ...
 
+    async def has_room(self) -> bool:
+        """Whether a new run would be driven here at once: there is room, and none that came before it waits."""
+        ...
+
     def enqueue_in(self, conn: Connection, run_id: RunId, segment: int) -> None:
         """Put a segment into the queue in the caller's transaction. Then it must not be launched."""
         ...

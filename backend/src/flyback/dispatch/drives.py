@@ -65,7 +65,7 @@ class Drives(RunLog):
         self._reserved.add(run_id)
 
     def release(self, run_id: RunId) -> None:
-        """Stop counting it: by now it is driven, or will not be."""
+        """Stop counting it as on its way."""
         self._reserved.discard(run_id)
 
     async def run(self, run_id: RunId, segment: int) -> None:

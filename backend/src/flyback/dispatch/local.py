@@ -43,6 +43,9 @@ class LocalDispatcher:
     async def trouble(self) -> str | None:
         return None
 
+    async def has_room(self) -> bool:
+        return True
+
     async def launch(self, run_id: RunId, segment: int) -> None:
         if self._drives.is_live(run_id, segment) or self._drives.draining:
             return

@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, SetWorkflowID
+from sqlalchemy.exc import SQLAlchemyError
 
 from flyback.domain.run import RunId
 
@@ -132,6 +133,21 @@ class SegmentQueue:
             lambda: self._connected.list_workflows(workflow_ids=list(ids), load_input=False, load_output=False)
         )
         return {ids[one.workflow_id]: QueuedSegment(_state(one.status), one.executor_id) for one in found}
+
+    async def somebody_waits(self) -> bool:
+        """Whether any segment is in the queue and not taken. True also where the database cannot tell."""
+
+        def look() -> bool:
+            return bool(
+                self._connected.list_workflows(
+                    status=list(_WAITING), queue_name=_QUEUE, limit=1, load_input=False, load_output=False
+                )
+            )
+
+        try:
+            return await self._in_thread(look)
+        except SQLAlchemyError:
+            return True
 
     async def cancel(self, run_id: RunId, segment: int) -> None:
         """Take a segment out of the queue, or stop it where another process works on it, within a second or so."""

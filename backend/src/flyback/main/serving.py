@@ -7,6 +7,7 @@ every run is handed back. A second signal ends it at once.
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import logging
 import os
@@ -122,11 +123,19 @@ async def _opened(options: ProductOptions, *, works: bool) -> AsyncGenerator[Pro
     try:
         async with open_product(options, dispatcher) as product:
             redact_logs(product.redactor)
+            _set_apart_what_stays()
             async with keeping_house(product.tidying, kept_runs(os.environ), product.journal):
                 yield product
     finally:
         if folder is not None:
             folder.release()
+
+
+def _set_apart_what_stays() -> None:
+    """Let the collector pass over what the program itself consists of: looking through it all, again and again while runs
+    come and go, stops every run and every call for more than a tenth of a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @asynccontextmanager

@@ -70,6 +70,7 @@ class Acceptance:
             TooManyError: as many runs wait as may.
         """
         now = self._clock.now()
+        at_once = await self._dispatcher.has_room()
 
         def accept(conn: Connection) -> Accepted | None:
             named = idempotency.claim(conn, actor.owner_id, key, run.run_id, now=now) if key is not None else None
@@ -77,12 +78,15 @@ class Acceptance:
                 return _as_it_is(conn, actor, named)
             self._refuse_beyond_limit(conn)
             self._ledger.accept_in(conn, run)
+            if not at_once:
+                self._dispatcher.enqueue_in(conn, run.run_id, 0)
             return None
 
         repeated = await self._database.write(accept)
         if repeated is not None:
             return repeated
-        await self._dispatcher.launch(run.run_id, 0)
+        if at_once:
+            await self._dispatcher.launch(run.run_id, 0)
         return Accepted(run.run_id, RunStatus.PENDING)
 
     def _refuse_beyond_limit(self, conn: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from flyback.domain.pause import CANCEL, PauseStatus
 from flyback.domain.run import Budget, Mode, RunId, RunStatus, VersionChoice, WorkflowId
 from flyback.domain.wire import Wire
 from flyback.engine.check import checked_graph
+from flyback.engine.check_calls import Callees
 from flyback.engine.log import RunOptions
 from flyback.engine.ports import ChatModel, Ids, ModelCatalog
 from flyback.services.acceptance import Acceptance, Accepted
@@ -44,6 +46,8 @@ from flyback.storage.idempotency import IdempotencyKey
 from flyback.storage.ledger import Ledger, NewRun
 
 _TO_BE_DRIVEN = frozenset({RunStatus.PENDING, RunStatus.RUNNING})
+_ACCEPTED_AT_ONCE = 4
+"""Starts that are checked and stored at the same time: a storm of them leaves room for other calls."""
 MAX_VISITS = 50
 """A workflow may set less."""
 
@@ -89,6 +93,7 @@ class Runs:
         self._acceptance = acceptance
         self._embedded_is_ready = embedded_is_ready
         self._ids = ids
+        self._turn = asyncio.Semaphore(_ACCEPTED_AT_ONCE)
 
     async def start(
         self, actor: Actor, workflow_id: WorkflowId, wish: RunWish, *, key: IdempotencyKey | None = None
@@ -186,14 +191,18 @@ class Runs:
         return await self._database.read(lambda conn: run_reads.pause(conn, actor.owner_id, pause_id))
 
     async def _accept(self, actor: Actor, source: _Source, wish: RunWish, key: IdempotencyKey | None) -> Accepted:
-        settings = await self._database.read(lambda conn: read_settings(conn, actor.owner_id))
-        return await self._acceptance.accept(actor, await self._checked(actor, source, wish, settings), key)
+        async with self._turn:
+            return await self._acceptance.accept(actor, await self._checked(actor, source, wish), key)
 
-    async def _checked(self, actor: Actor, source: _Source, wish: RunWish, settings: SettingsValues) -> NewRun:
+    async def _checked(self, actor: Actor, source: _Source, wish: RunWish) -> NewRun:
         document = source.document
         mode = wish.mode or document.mode
         drawn: dict[str, JsonValue] = dict(document.graph_data)
-        callees = await self._database.read(lambda conn: callees_of(conn, actor.owner_id, drawn))
+
+        def read(conn: Connection) -> tuple[SettingsValues, Callees]:
+            return read_settings(conn, actor.owner_id), callees_of(conn, actor.owner_id, drawn)
+
+        settings, callees = await self._database.read(read)
         graph, warnings = checked_graph(
             drawn, mode, script=document.script, callees=callees, workflow_id=source.workflow_id
         )
