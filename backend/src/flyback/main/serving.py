@@ -43,6 +43,8 @@ from flyback.storage.hub import Hub
 from flyback.storage.ledger import Ledger
 
 _CLI_KEY = "command line"
+_COLLECT_AFTER = (1_000, 20, 50)
+"""A look through what is youngest after so many new objects, the next after so many of these, and so on."""
 _PUBLIC_SCHEMES = {"http": False, "https": True}
 
 _log = logging.getLogger(__name__)
@@ -123,7 +125,7 @@ async def _opened(options: ProductOptions, *, works: bool) -> AsyncGenerator[Pro
     try:
         async with open_product(options, dispatcher) as product:
             redact_logs(product.redactor)
-            _set_apart_what_stays()
+            _calm_collector()
             async with keeping_house(product.tidying, kept_runs(os.environ), product.journal):
                 yield product
     finally:
@@ -131,11 +133,15 @@ async def _opened(options: ProductOptions, *, works: bool) -> AsyncGenerator[Pro
             folder.release()
 
 
-def _set_apart_what_stays() -> None:
-    """Let the collector pass over what the program itself consists of: looking through it all, again and again while runs
-    come and go, stops every run and every call for more than a tenth of a second."""
+def _calm_collector() -> None:
+    """Look for garbage among what is young as ever, through everything seldom, and never through the program itself.
+
+    Each look through everything stops all runs and calls: for a tenth of a second with nothing open, three with a
+    thousand streams, and with the interpreter's own settings once a second while many runs come and go.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_COLLECT_AFTER)
 
 
 @asynccontextmanager
