@@ -1,5 +1,6 @@
 /** The editor where there is little room: nothing covers anything, and a finger is enough. */
 import type { Locator, Page } from '@playwright/test'
+import { bigDrawing } from '../kit/bigDrawing.ts'
 import { letter } from '../kit/documents.ts'
 import { Editor } from '../kit/editor.ts'
 import { Fingers } from '../kit/fingers.ts'
@@ -79,9 +80,34 @@ test.describe('with fingers', () => {
     await fingers.drag([chosen.x + 40, chosen.y + 14], [chosen.x + 40, chosen.y + 94])
     await expect.poll(places).not.toEqual(before)
 
-    const from = await boxOf(editor.node('Draft').locator('[data-handleid="output"]'))
+    const handle = editor.node('Draft').locator('[data-handleid="output"]')
+    // However far the pinch went: with the handle near the right border both nodes are in view.
+    await fingers.drag([200, 600], [200 + 360 - (await boxOf(handle)).x, 600])
+    await editor.atRest()
+    const from = await boxOf(handle)
     const to = await boxOf(editor.node('Ask'))
     await fingers.drag([from.x + from.width / 2, from.y + from.height / 2], [to.x + to.width - 12, to.y + 20])
     await expect.poll(async () => (await api.workflow(id)).graphData.edges.map(edge => `${edge.source} -> ${edge.target}`)).toContain('draft -> ask')
+  })
+})
+
+test.describe('with fingers, on a drawing of 500 nodes', () => {
+  test.use({ hasTouch: true, viewport: { width: 1180, height: 820 } })
+  test('a chosen node is led to another by its handles, which a finger hits beside them too', async ({ page, api }) => {
+    const { id } = await api.save({ name: 'Big, by touch', mode: 'DAG', graphData: bigDrawing() })
+    const editor = await new Editor(page).open(id)
+    await expect(editor.nodes).toHaveCount(500)
+    await page.getByRole('button', { name: /^Zoom \d+ %/ }).tap()
+    await editor.atRest()
+    const [from, to] = [editor.byId('n-12-9'), editor.byId('n-13-8')]
+    const fingers = await Fingers.on(page)
+    const head = await boxOf(from)
+    await page.touchscreen.tap(head.x + 60, head.y + 20)
+    await page.getByRole('button', { name: 'Close the form' }).tap()
+    await expect(editor.form).toHaveCount(0)
+    await editor.atRest()
+    const [out, into] = [await boxOf(from.locator('[data-handleid="output"]')), await boxOf(to.locator('.handle.in'))]
+    await fingers.drag([out.x + out.width / 2 + 12, out.y + out.height / 2], [into.x + into.width / 2 - 12, into.y + into.height / 2])
+    await expect.poll(async () => (await api.workflow(id)).graphData.edges.map(edge => `${edge.source} -> ${edge.target}`)).toContain('n-12-9 -> n-13-8')
   })
 })
