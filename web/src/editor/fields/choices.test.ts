@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { McpTool, Skill } from '@/api/types'
-import { argumentsOf, fitting, skillChoice, toolChoice, type Choice } from './choices'
+import { argumentsOf, fitting, skillChoice, toolChoice, variableChoice, type Choice } from './choices'
 
 const choices: Choice[] = [
   { value: 'desk__echo', title: 'desk__echo', about: 'Says it again.' },
@@ -19,7 +19,12 @@ describe('what can be chosen', () => {
   })
   it('says why something cannot be chosen', () => {
     expect(skillChoice({ id: 'a', name: 'A', description: 'Does a.', usable: false } as Skill, 'no')).toEqual({ value: 'a', title: 'A', about: 'Does a.', note: 'a', refusal: 'no' })
-    expect(toolChoice(tool({ accepted: false, approval: true }), 'desk__add', 'add', { changed: 'changed', asks: 'asks' })).toEqual({ value: 'desk__add', title: 'add', about: 'Adds.', note: 'asks', refusal: 'changed' })
+    expect(toolChoice(tool({ accepted: false, approval: true }), 'desk__add', { changed: 'changed', asks: 'asks' })).toEqual({ value: 'desk__add', title: 'desk__add', about: 'Adds.', note: 'asks', refusal: 'changed' })
+  })
+  it('finds a variable by its node too, under which it stands', () => {
+    const choice = variableChoice({ reference: 'n1.text', name: 'text', nodeLabel: 'Write draft', type: 'string', note: 'The draft' })
+    expect(choice).toEqual({ value: 'n1.text', title: 'text', group: 'Write draft', about: 'The draft', note: 'string' })
+    expect(fitting([...choices, choice], 'draft write')).toEqual([choice])
   })
   it('tells what a tool takes, whatever its schema says', () => {
     const schema = { properties: { a: { type: 'integer', description: 'First' }, b: { type: ['string', 'null'] }, c: null }, required: ['a'] }

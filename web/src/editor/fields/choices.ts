@@ -1,5 +1,6 @@
-/** What can be chosen for a field: skills, servers, tools. Pure. */
+/** What can be chosen for a field: skills, servers, tools, variables. Pure. */
 import type { McpServer, McpTool, Skill } from '@/api/types'
+import type { Variable } from '../document/variables'
 
 export interface Choice {
   readonly value: string
@@ -8,6 +9,8 @@ export interface Choice {
   readonly note?: string
   /** Why it cannot be chosen. */
   readonly refusal?: string
+  /** The heading under which it stands with its neighbours. */
+  readonly group?: string
 }
 
 /** Those in which every word of the search stands; what begins with it comes first. */
@@ -15,7 +18,7 @@ export function fitting(choices: readonly Choice[], search: string): readonly Ch
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return choices
   const begins = (choice: Choice) => choice.title.toLowerCase().startsWith(search.trim().toLowerCase())
-  return choices.filter((choice) => { const all = `${choice.value} ${choice.title} ${choice.about ?? ''} ${choice.note ?? ''}`.toLowerCase(); return words.every(word => all.includes(word)) })
+  return choices.filter((choice) => { const all = `${choice.value} ${choice.title} ${choice.about ?? ''} ${choice.note ?? ''} ${choice.group ?? ''}`.toLowerCase(); return words.every(word => all.includes(word)) })
     .sort((one, other) => Number(begins(other)) - Number(begins(one)))
 }
 
@@ -23,8 +26,11 @@ export const skillChoice = (skill: Skill, unusable: string): Choice => ({
   value: skill.id, title: skill.name, about: skill.description, ...(skill.name !== skill.id && { note: skill.id }), ...(!skill.usable && { refusal: unusable }),
 })
 export const serverChoice = (server: McpServer): Choice => ({ value: server.name, title: server.name, ...(server.url && { about: server.url }) })
-export const toolChoice = (tool: McpTool, value: string, title: string, words: { readonly changed: string, readonly asks: string }): Choice => ({
-  value, title, about: tool.description, ...(tool.approval && { note: words.asks }), ...(!tool.accepted && { refusal: words.changed }),
+export const toolChoice = (tool: McpTool, name: string, words: { readonly changed: string, readonly asks: string }): Choice => ({
+  value: name, title: name, about: tool.description, ...(tool.approval && { note: words.asks }), ...(!tool.accepted && { refusal: words.changed }),
+})
+export const variableChoice = ({ reference, name, nodeLabel, type, note }: Omit<Variable, 'nodeId'>): Choice => ({
+  value: reference, title: name, group: nodeLabel, ...(note && { about: note }), ...(type && { note: type }),
 })
 
 export interface Argument { readonly name: string, readonly type: string, readonly required: boolean, readonly about: string }

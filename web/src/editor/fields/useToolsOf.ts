@@ -1,11 +1,14 @@
 /** The tools of MCP servers, asked for when a person wants to choose one: a form that is only opened connects to nothing. */
 import { ref, shallowRef } from 'vue'
+import { useI18n } from 'vue-i18n'
 import type { McpServer, McpTool } from '@/api/types'
 import { useMcpServers } from '@/mcp/store'
+import { toolChoice } from './choices'
 
 export interface ServerTools { readonly server: McpServer, readonly tools: readonly McpTool[] }
 
 export function useToolsOf() {
+  const { t } = useI18n()
   const store = useMcpServers()
   const found = shallowRef<readonly ServerTools[]>([])
   /** By the server's name. */
@@ -34,5 +37,6 @@ export function useToolsOf() {
       busy.value = false
     }
   }
-  return { found, errors, busy, ask, store }
+  const choiceOf = (tool: McpTool, name: string) => toolChoice(tool, name, { changed: t('editor.mcpTool.changed'), asks: t('editor.mcpTool.asks') })
+  return { found, errors, busy, ask, choiceOf, store }
 }
