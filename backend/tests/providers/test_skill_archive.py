@@ -61,6 +61,25 @@ def test_a_folder_inside_of_the_archive_and_a_file_managers_litter_are_taken_awa
     assert (skill.id, folders.files(skill)) == ("my-skill", ["SKILL.md", "a/b.md"])
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "gbk"])
+def test_names_are_read_as_file_managers_write_them(tmp_path: Path, encoding: str) -> None:
+    folders = SkillFolders(tmp_path)
+    name = "参考/淺.md"  # of which GBK ends a sign with the byte of a backslash
+    written = name.encode(encoding)
+    plain = zipped(("SKILL.md", SKILL), ("x" * len(written), b"words"))
+    skill = add_upload(folders, plain.replace(b"x" * len(written), written))
+    assert folders.files(skill) == ["SKILL.md", name]
+    assert folders.read_file(skill, name) == "words"
+
+
+def test_a_name_that_climbs_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    written = "../../坏.txt".encode("gbk")
+    plain = zipped(("SKILL.md", SKILL), ("x" * len(written), b"words"))
+    with pytest.raises(InvalidError, match="坏"):
+        add_upload(SkillFolders(tmp_path / "skills"), plain.replace(b"x" * len(written), written))
+    assert everything_in(tmp_path) == []
+
+
 def test_a_single_file_becomes_a_folder(tmp_path: Path) -> None:
     assert add_upload(SkillFolders(tmp_path), b"\xef\xbb\xbf" + SKILL.replace(b"\n", b"\r\n")).text.body == "B"
 

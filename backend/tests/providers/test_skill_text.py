@@ -52,6 +52,7 @@ _ODD: list[tuple[str, bytes, str, str, str]] = [
     ("tabs", b"---\nname: x\ndescription: d\nmetadata:\n\tauthor: a\n---\nB", "x", "d", "B"),
     ("keys in capitals", b"---\nName: x\nDescription: d\n---\nB", "x", "d", "B"),
     ("no end before the body", b"---\nname: x\ndescription: d\n\n# T\n\nB: c", "x", "d", "# T\n\nB: c"),
+    ("an end in the words of YAML", b"---\nname: x\ndescription: d\n...\nB\n---\nC", "x", "d", "B\n---\nC"),
     ("trouble below the top", b"---\nname: x\ndescription: d\nmetadata:\n  a: b: c\n---\nB", "x", "d", "B"),
     ("UTF-16", "\ufeff---\r\nname: x\r\ndescription: é\r\n---\r\nB".encode("utf-16-le"), "x", "é", "B"),
     ("nul", b"---\nname: x\ndescription: d\n---\na\x00b", "x", "d", "a�b"),

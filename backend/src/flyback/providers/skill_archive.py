@@ -26,6 +26,7 @@ MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 _CHUNK = 64 * 1024
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
+_NAMES_ARE_UTF_8 = 0x800
 _LITTER = ("__MACOSX", ".DS_Store")
 """What a file manager adds by itself."""
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError)
@@ -135,7 +136,7 @@ def _inside_skill_folder(kept: Sequence[tuple[zipfile.ZipInfo, PurePosixPath]]) 
 
 
 def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
-    name = info.orig_filename
+    name = _name_of(info)
     if info.flag_bits & _ENCRYPTED:
         raise _refused(info, "is encrypted")
     if "\\" in name or name.startswith("/") or _DRIVE.match(name) or ":" in name:
@@ -151,6 +152,21 @@ def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise _refused(info, "is packed in a way that is not read here")
     return PurePosixPath(*parts)
+
+
+def _name_of(info: zipfile.ZipInfo) -> str:
+    """The name of an entry. Finder writes UTF-8 and Windows in Chinese writes GBK without saying so; the library then
+    reads each byte as a sign of its own."""
+    name = info.orig_filename
+    if info.flag_bits & _NAMES_ARE_UTF_8 or name.isascii():
+        return name
+    raw = name.encode("cp437")
+    for encoding in ("utf-8", "gbk"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return name
 
 
 def _twin_key(path: PurePosixPath) -> str:
@@ -182,7 +198,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
 
 
 def _refused(info: zipfile.ZipInfo, why: str) -> InvalidError:
-    return InvalidError(f"The archive is refused: {info.orig_filename[:200]!r} {why}.", field="file", fix=_FIX)
+    return InvalidError(f"The archive is refused: {_name_of(info)[:200]!r} {why}.", field="file", fix=_FIX)
 
 
 def _too_large(message: str) -> TooLargeError:

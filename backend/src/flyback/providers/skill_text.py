@@ -21,6 +21,8 @@ MAX_FRONT_MATTER = 64 * 1024
 NOT_UTF_8 = "SKILL.md is not UTF-8"
 _BOM = "\ufeff"
 _FENCE = "---"
+_ENDS = (_FENCE, "...")
+"""What closes front matter: YAML knows both."""
 _TOP_LINE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _BLOCK = re.compile(r"[|>][+-]?[0-9]?[+-]?[ \t]*(?:#.*)?$")
 _TABS = re.compile(r"^\t+")
@@ -95,7 +97,7 @@ def _split(source: str) -> tuple[str | None, str, list[str]]:
     start = next((index for index, line in enumerate(lines) if line.strip()), None)
     if start is None or lines[start].rstrip() != _FENCE:
         return None, _body(source), []
-    end = next((index for index in range(start + 1, len(lines)) if lines[index].rstrip() == _FENCE), None)
+    end = next((index for index in range(start + 1, len(lines)) if lines[index].rstrip() in _ENDS), None)
     if end is not None:
         return "\n".join(lines[start + 1 : end]), _body("\n".join(lines[end + 1 :])), []
     rest = lines[start + 1 :]
