@@ -55,6 +55,17 @@ _ODD: list[tuple[str, bytes, str, str, str]] = [
     ("an end in the words of YAML", b"---\nname: x\ndescription: d\n...\nB\n---\nC", "x", "d", "B\n---\nC"),
     ("trouble below the top", b"---\nname: x\ndescription: d\nmetadata:\n  a: b: c\n---\nB", "x", "d", "B"),
     ("UTF-16", "\ufeff---\r\nname: x\r\ndescription: é\r\n---\r\nB".encode("utf-16-le"), "x", "é", "B"),
+    (
+        "escapes of what no text can carry",
+        rb"""---
+name: "a\0\uD800b"
+"description": "d\uDFFF"
+---
+B""",
+        "a��b",
+        "d�",
+        "B",
+    ),
     ("nul", b"---\nname: x\ndescription: d\n---\na\x00b", "x", "d", "a�b"),
 ]
 

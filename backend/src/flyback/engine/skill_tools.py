@@ -118,7 +118,7 @@ def _file_tool(skills: Mapping[str, Skill], ctx: NodeContext) -> AgentTool:
         skill = _meant(skills, arguments)
         if skill is None:
             return _not_one_of(skills)
-        path = str(arguments.get("path"))
+        path = _path_in(arguments)
         return await ctx.use_own_tool(READ_FILE, arguments, lambda: ctx.skill_file(skill.skill_id, path))
 
     return AgentTool(ToolSpec(READ_FILE, "Read a file of a skill.", _schema(_path_of(skills))), read)
@@ -141,7 +141,7 @@ def _script_tool(skills: Mapping[str, Skill], ctx: NodeContext) -> AgentTool:
 
 async def _run(skill: Skill, arguments: Mapping[str, JsonValue], ctx: NodeContext) -> str:
     """Raises SkillFileError, CodeError and what else `Sandbox.run` raises."""
-    path = str(arguments.get("path"))
+    path = _path_in(arguments)
     source = await ctx.skill_file(skill.skill_id, path)
     if PurePosixPath(path).suffix.lower() != ".py":
         raise CodeError(f"the script {path[:200]!r} cannot be run: {_PYTHON_ONLY}")
@@ -160,6 +160,11 @@ async def _run(skill: Skill, arguments: Mapping[str, JsonValue], ctx: NodeContex
 def _meant(skills: Mapping[str, Skill], arguments: Mapping[str, JsonValue]) -> Skill | None:
     only = next(iter(skills)) if len(skills) == 1 else None
     return skills.get(str(arguments.get("skill") or only))
+
+
+def _path_in(arguments: Mapping[str, JsonValue]) -> str:
+    """The file that is meant, as the skill's files are listed: skills write `./scripts/x.py` too."""
+    return str(arguments.get("path")).removeprefix("./")
 
 
 def _not_one_of(skills: Mapping[str, Skill]) -> str:

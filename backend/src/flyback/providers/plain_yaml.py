@@ -1,7 +1,8 @@
 """YAML as plain data: mappings, lists and texts, nothing else.
 
 No tags, no anchors or aliases, no duplicate keys, bounded depth; and text stays text: `1.0`, `yes` and `2026-01-01` are
-what was written. It is built from the parser's events, so that nothing else of the library can run.
+what was written. What no text can carry, half a character that an escape names, becomes U+FFFD. It is built from the
+parser's events, so that nothing else of the library can run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Protocol, TypeAlias, cast
 
 import yaml
 from yaml import events
+
+from flyback.domain.json_value import mend_text
 
 MAX_DEPTH = 50
 
@@ -93,7 +96,7 @@ class _Builder:
             case events.ScalarEvent(tag=str()) | events.CollectionStartEvent(tag=str()):
                 raise _refused("a tag", event)
             case events.ScalarEvent(value=value):
-                return value
+                return mend_text(value)
             case events.SequenceStartEvent():
                 return self._list(depth)
             case events.MappingStartEvent():

@@ -122,6 +122,12 @@ async def test_among_several_skills_a_file_is_named_with_its_skill(studio: Studi
     assert _told(run) == ["Error: the skills with files are chart, other.", "MIT"]
 
 
+async def test_a_file_may_be_named_as_skills_write_their_own_files(studio: Studio) -> None:
+    run = await _smart(studio, [CHART], [_use("read_file", path="./LICENSE"), _use("read_file", path="./../LICENSE")])
+    assert _told(run)[0] == "MIT"
+    assert "has no file '../LICENSE'" in _told(run)[1]
+
+
 class Servers:
     """Two MCP servers with two tools each."""
 
