@@ -105,11 +105,16 @@ def test_of_thinking_that_never_ended_only_an_object_that_ends_the_answer_counts
         'Here it is:\n~~~\n["a", 1]\n~~~\nAnything else?',
         '```\n["a", 1]',
         '<think>["b"]</think>["a", 1]',
+        '<think>Hm.</think>\n```json\n["a", 1]\n```',
         '```\n[0]\n```\nNo, this:\n```\n["a", 1]\n```',
     ],
 )
 def test_the_value_of_an_answer_is_found_as_it_is_or_in_a_fence(answer: str) -> None:
     assert read_value(answer) == (["a", 1], [])
+
+
+def test_a_value_may_hold_what_looks_like_the_end_of_thinking() -> None:
+    assert read_value('["it ends with </think>"]') == (["it ends with </think>"], [])
 
 
 @pytest.mark.parametrize("answer", ["", "nothing", "```\nnothing\n```", '["a"'])

@@ -95,21 +95,21 @@ def bare_name(name: str) -> str:
 
 
 def read_value(text: str) -> tuple[JsonValue, list[str]]:
-    """Read the one JSON value of a model's answer, as it is or in a fence, with notes on what was mended.
+    """Read the one JSON value of an answer, as it is, behind thinking or in a fence, with notes on what was mended.
 
     Raises:
         BadJsonError: there is none.
     """
-    answer = _said(text).strip()
-    try:
-        return loads_mended(answer)
-    except BadJsonError as error:
-        for fenced in reversed(list(_FENCED.finditer(answer))):
-            try:
-                return loads_mended(fenced[2])
-            except BadJsonError:
-                continue
-        raise error from None
+    answer = _said(text)
+    fenced = (found[2] for found in reversed(list(_FENCED.finditer(answer))))
+    fault: BadJsonError | None = None
+    for piece in (text, answer, *fenced):
+        try:
+            return loads_mended(piece.strip())
+        except BadJsonError as error:
+            fault = fault or error
+    assert fault is not None
+    raise fault
 
 
 def _said(text: str) -> str:

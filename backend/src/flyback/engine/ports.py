@@ -387,6 +387,8 @@ class CodeResult:
     values: Mapping[str, JsonValue]
     """The outputs that were asked for and that the program set."""
     printed: str
+    mended: Sequence[str] = ()
+    """What had to be mended in the outputs."""
 
 
 class Sandbox(Protocol):
@@ -429,6 +431,8 @@ class ToolAnswer:
     text: str
     json: JsonValue
     """What it gave as structured content, else what its text holds as JSON, else null."""
+    mended: Sequence[str] = ()
+    """What had to be mended in it."""
 
 
 class Tools(Protocol):

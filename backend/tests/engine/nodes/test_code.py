@@ -52,6 +52,11 @@ async def test_given_inputs_a_reference_becomes_its_value_and_a_text_is_filled_i
     assert run.output("code") == {"a": [1], "b": None}
 
 
+async def test_what_was_mended_in_its_outputs_is_noted(studio: Studio) -> None:
+    run = await compute(studio, Programs(CodeResult({"result": None}, "", ["result: it was no number"])))
+    assert run.meta("code")["mended"] == ["result: it was no number"]
+
+
 @pytest.mark.parametrize(
     ("ran", "result"),
     [

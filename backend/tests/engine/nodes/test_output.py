@@ -71,8 +71,18 @@ async def test_named_values_make_an_object_and_keep_their_types(studio: Studio) 
     assert run.result == {"count": 3, "line": "n = 3", "n": 3, "fixed": True}
 
 
+async def test_what_is_mended_in_a_result_is_noted(studio: Studio) -> None:
+    graph = studio.draw("in -> a -> out", out={"outputType": "json", "template": '{"t": {{a.text}}}'})
+    run = await studio.run(graph, answers=["NaN"])
+    assert (run.result, run.meta("out")) == (
+        {"t": None},
+        {"mended": ["t: a number that JSON cannot carry became null"]},
+    )
+
+
 async def test_a_template_of_json_gives_json_and_says_where_it_is_none(studio: Studio) -> None:
-    for template, result in (('{"t": {{a.text}}}', {"t": 5}), ("t: {{a.text}}", "t: 5")):
+    fenced = "Here:\n```json\n[{{a.text}}]\n```"
+    for template, result in (('{"t": {{a.text}}}', {"t": 5}), (fenced, [5]), ("t: {{a.text}}", "t: 5")):
         graph = studio.draw("in -> a -> out", out={"outputType": "json", "template": template})
         run = await studio.run(graph, answers=["5"])
         assert run.result == result

@@ -43,6 +43,12 @@ async def test_given_arguments_as_an_object_or_as_text_references_become_values(
     assert result.data["result"] == {"text": "done", "json": {"ok": True}}
 
 
+async def test_what_was_mended_in_an_answer_is_noted(studio: Studio) -> None:
+    run = await use(studio, Toolbox(ToolAnswer("[NaN]", [None], ["[0]: it was no number"])), {}, {})
+    assert run.output("use") == {"text": "[NaN]", "json": [None]}
+    assert run.meta("use")["mended"] == ["[0]: it was no number"]
+
+
 @pytest.mark.parametrize("arguments", ["no json", "[1]", "{{n}}"])
 async def test_given_arguments_that_are_no_object_nothing_is_called(studio: Studio, arguments: JsonValue) -> None:
     tools = Toolbox(ToolAnswer("", None))

@@ -47,6 +47,12 @@ async def test_given_inputs_they_are_variables_and_outputs_are_what_it_leaves_be
     assert ran.printed == "done 1\n"
 
 
+async def test_given_outputs_that_json_cannot_carry_they_are_mended_with_a_note(sandbox: MontySandbox) -> None:
+    ran = await sandbox.run("a = {'n': [float('inf')]}\nb = 1", {}, ["a", "b"])
+    assert ran.values == {"a": {"n": [None]}, "b": 1}
+    assert ran.mended == ["a: n[0]: a number that JSON cannot carry became null"]
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

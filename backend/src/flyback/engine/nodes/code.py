@@ -69,6 +69,8 @@ class CodeNode(
         ran = await ctx.run_code(config.source, inputs, declared or [RESULT])
         if ran.printed:
             ctx.note("printed", ran.printed[:_PRINTED_CHARACTERS])
+        if ran.mended:
+            ctx.note("mended", list(ran.mended))
         return _declared(declared, ran) if declared else {RESULT: ran.values.get(RESULT, ran.printed)}
 
     def written_names(self, config: CodeConfig) -> Sequence[str]:

@@ -13,7 +13,7 @@ from typing import final
 from pydantic import Field, JsonValue
 
 from flyback.domain.errors import BadJsonError, OutputEmptyError
-from flyback.domain.json_value import loads_mended
+from flyback.domain.lenient_json import read_value
 from flyback.domain.run import Mode
 from flyback.domain.template import read_reference
 from flyback.engine.nodes.base import Data, NodeConfig, NodeType, OutputField, form
@@ -77,10 +77,13 @@ def _of_template(config: OutputConfig, ctx: NodeContext) -> JsonValue:
     if config.output_type != "json":
         return text
     try:
-        return loads_mended(text)[0]
+        value, notes = read_value(text)
     except BadJsonError as error:
         ctx.note("notJson", error.message)
         return text
+    if notes:
+        ctx.note("mended", list(notes))
+    return value
 
 
 def _of_values(config: OutputConfig, outputs: Sequence[OutputField], ctx: NodeContext) -> JsonValue:

@@ -57,6 +57,8 @@ class ToolNode(
                 "the arguments of a tool are a JSON object", field="arguments", fix='Write {"name": "value"}.'
             )
         answer = await ctx.use_tool(config.server, config.tool, arguments)
+        if answer.mended:
+            ctx.note("mended", list(answer.mended))
         return {"text": answer.text, "json": answer.json}
 
     def written_names(self, config: ToolConfig) -> Sequence[str]:

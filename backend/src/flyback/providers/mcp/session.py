@@ -199,8 +199,8 @@ def _plain(said: Mapping[str, Any]) -> dict[str, JsonValue]:
 def _answer(result: CallToolResult) -> ToolAnswer:
     text = "\n".join(_texts(result))
     if result.structured_content is not None:
-        return ToolAnswer(text, mend(result.structured_content)[0])
-    return ToolAnswer(text, _json_in(text))
+        return ToolAnswer(text, *mend(result.structured_content))
+    return ToolAnswer(text, *_json_in(text))
 
 
 def _texts(result: CallToolResult) -> Iterator[str]:
@@ -218,13 +218,14 @@ def _texts(result: CallToolResult) -> Iterator[str]:
                 yield f"[{block.type}]"
 
 
-def _json_in(text: str) -> JsonValue:
+def _json_in(text: str) -> tuple[JsonValue, Sequence[str]]:
+    """Return what a text holds as JSON, with notes on what was mended; null where it holds none."""
     if not text.lstrip().startswith(("{", "[")):
-        return None
+        return None, ()
     try:
-        return loads_mended(text)[0]
+        return loads_mended(text)
     except BadJsonError:
-        return None
+        return None, ()
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -50,7 +50,8 @@ class MontySandbox:
         self._check(source, inputs)
         async with self._fresh_process() as session:
             printed = await self._execute(session, source, inputs)
-            return CodeResult(await self._read(session, outputs), printed)
+            values, mended = await self._read(session, outputs)
+            return CodeResult(values, printed, mended)
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -83,9 +84,12 @@ class MontySandbox:
             raise fault_of(error, self.limits) from error
         return printed.output
 
-    async def _read(self, session: AsyncMontySession, outputs: Sequence[str]) -> Mapping[str, JsonValue]:
-        """Read the outputs that the program set."""
+    async def _read(
+        self, session: AsyncMontySession, outputs: Sequence[str]
+    ) -> tuple[Mapping[str, JsonValue], Sequence[str]]:
+        """Read the outputs that the program set, with notes on what was mended."""
         values: dict[str, JsonValue] = {}
+        mended: list[str] = []
         room = self.limits.output_bytes
         for name in outputs:
             text = await self._json_text(session, name)
@@ -97,8 +101,9 @@ class MontySandbox:
                     f"the outputs are larger than {self.limits.output_bytes / _MIB:g} MiB",
                     fix="Give out a part of them.",
                 )
-            values[name] = _value(name, text)
-        return values
+            values[name], notes = _value(name, text)
+            mended.extend(f"{name}: {note}" for note in notes)
+        return values, mended
 
     async def _json_text(self, session: AsyncMontySession, name: str) -> str | None:
         from pydantic_monty import CollectString, MontyRuntimeError
@@ -189,9 +194,9 @@ def _fence(process_id: int | None, limits: CodeLimits) -> None:
             resource.prlimit(process_id, kind, (most, most))
 
 
-def _value(name: str, text: str) -> JsonValue:
+def _value(name: str, text: str) -> tuple[JsonValue, Sequence[str]]:
     try:
-        return loads_mended(text)[0]
+        return loads_mended(text)
     except BadJsonError as error:
         raise _not_json(name, error.message) from error
 
