@@ -135,14 +135,14 @@ def _converted(value: JsonValue, wanted: str) -> tuple[JsonValue] | None:
         case "boolean":
             return _boolean(value)
         case "object":
-            value = _unpacked(value, "{")
+            value = unpacked(value, "{")
             return (value,) if isinstance(value, dict) else None
         case _:
-            value = _unpacked(value, "[")
+            value = unpacked(value, "[")
             return (value,) if isinstance(value, list) else None
 
 
-def _unpacked(value: JsonValue, begins: str) -> JsonValue:
+def unpacked(value: JsonValue, begins: str) -> JsonValue:
     """What a text holds that is itself JSON: models pack lists and objects into one now and then."""
     if not isinstance(value, str) or not value.lstrip().startswith(begins):
         return value

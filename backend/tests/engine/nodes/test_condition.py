@@ -172,6 +172,7 @@ async def test_what_is_left_is_put_to_the_model_in_one_call(studio: Studio) -> N
         '<think>{"branch": "branch-0"}</think>{D}',
         '{"branch": " Branch-1 "}',
         '{"branch": "「branch-1」"}',
+        '{"branch": "it is praise"}',
         '{D} <think>or {"branch": "branch-0"}? Hm',
     ],
 )

@@ -178,6 +178,28 @@ async def test_a_new_requirement_stands_at_the_start_and_among_the_signals(studi
     assert envelope.signals == {"newRequirements": ["also in Chinese", "shorter"]}
 
 
+@pytest.mark.parametrize(
+    ("listed", "wishes"),
+    [
+        ("make it red", ["make it red"]),
+        ('["red", "shorter"]', ["red", "shorter"]),
+        ([{"wish": "red"}, " ", None], ['{"wish":"red"}']),
+        ("None", []),
+        (["无"], []),
+        (True, []),
+    ],
+)
+async def test_no_requirement_is_lost_however_it_is_written(
+    studio: Studio, listed: JsonValue, wishes: list[str]
+) -> None:
+    run = await studio.run(
+        _graph(studio), inputs={"topic": "x"}, answers={"act": [_final("Written.", newRequirements=listed)]}
+    )
+    envelope = run.node("act").envelope
+    assert envelope is not None
+    assert envelope.signals.get("newRequirements", []) == wishes
+
+
 async def test_in_a_chinese_workflow_it_is_said_in_chinese_and_never_twice(studio: Studio) -> None:
     said = "用户有新的需求：再加一章\n\n已完成"
     graph = _graph(studio, label="写作", instruction="写一篇关于潮汐的文章", description="撰写正文")

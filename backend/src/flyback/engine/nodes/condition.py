@@ -218,4 +218,7 @@ def _named(said: JsonValue, question: Question) -> int | None:
         return question.by_name[said]
     bare = bare_name(said)
     alike = [branch for name, branch in question.by_name.items() if bare_name(name) == bare]
+    alike = alike or [
+        n for n, claim in zip(question.undecided, question.claims, strict=True) if claim.strip() == said.strip()
+    ]
     return alike[0] if len(alike) == 1 else None

@@ -8,12 +8,15 @@ from pydantic import JsonValue
 
 from flyback.domain.errors import ModelEmptyError, ModelUnreadableError
 from flyback.domain.lenient_json import find_objects
-from flyback.domain.schema import FieldsUnreadableError, read_fields
+from flyback.domain.schema import FieldsUnreadableError, read_fields, unpacked
+from flyback.domain.template import as_text
 from flyback.engine.ports import AgentRequest, Final, ToolCall
 from flyback.providers.agents.conversation import Conversation
 from flyback.providers.agents.tools import RESPONSE
 
 _REQUIREMENTS = "newRequirements"
+_NO_WISH = frozenset({"", "none", "none.", "n/a", "null", "无", "无。", "没有", "没有。"})
+"""What is said where a list is to be empty."""
 _MOST_UNREADABLE = 2
 """Answers that do not hold what was asked for, before the work has failed."""
 
@@ -70,9 +73,7 @@ class Ending:
         if not isinstance(response, str):
             raise FieldsUnreadableError(f"the field {RESPONSE!r} is missing")
         outputs = read_fields(self._request.outputs, given)
-        listed = given.get(_REQUIREMENTS)
-        wishes = [wish.strip() for wish in listed if isinstance(wish, str)] if isinstance(listed, list) else []
-        return Final(response, [wish for wish in wishes if wish], outputs, self._talk.used_tools())
+        return Final(response, _wishes(given.get(_REQUIREMENTS)), outputs, self._talk.used_tools())
 
     def _note_unreadable(self, why: str) -> None:
         self._talk.unreadable += 1
@@ -81,3 +82,11 @@ class Ending:
                 f"the agent's answer cannot be used: {why}",
                 fix="Say in the instruction what each output is, or choose a stronger model.",
             )
+
+
+def _wishes(said: JsonValue) -> list[str]:
+    """Read the list of new requirements. None is to be lost, so that one alone, or one that is no text, is one too."""
+    listed = unpacked(said, "[")
+    found = listed if isinstance(listed, list) else [listed]
+    wishes = [as_text(wish).strip() for wish in found if wish and wish is not True]
+    return [wish for wish in wishes if wish.casefold() not in _NO_WISH]
