@@ -149,7 +149,7 @@ export const SCENES: readonly Scene[] = [
   { name: 'command-bar', address: () => '/workflows', ready: async (page) => { await row(page); await page.keyboard.press('Control+k'); await expect(page.getByRole('option').first()).toBeVisible() } },
   { name: 'editor', address: ({ desk }) => `/workflows/${desk.id}`, ready: drawn(7), phone: true },
   { name: 'editor-form', address: ({ desk }) => `/workflows/${desk.id}`, ready: canvas(async (page, editor) => { await editor.click(editor.byId('write')); await expect(page.locator('.cm-content').first()).toBeVisible() }) },
-  { name: 'editor-test', address: ({ desk }) => `/workflows/${desk.id}`, ready: canvas(async (page, editor) => { await editor.click(editor.byId('write')); await page.getByRole('tab', { name: /^(Test|测试)$/ }).click() }) },
+  { name: 'editor-test', address: ({ desk }) => `/workflows/${desk.id}`, ready: canvas(async (page, editor) => { await editor.click(editor.byId('write')); await page.getByRole('tab', { name: /^(Test|测试)$/ }).click(); await expect(page.getByRole('button', { name: /^(Run the test|运行测试)/ })).toBeVisible() }) },
   { name: 'editor-details', address: ({ desk }) => `/workflows/${desk.id}?panel=details`, ready: drawn(7) },
   { name: 'editor-problems', address: ({ broken }) => `/workflows/${broken.id}?panel=problems`, ready: drawn(3) },
   { name: 'editor-run', address: ({ desk, run }) => `/workflows/${desk.id}?run=${run.runId}&panel=visits`, ready: articles(12), phone: true },
