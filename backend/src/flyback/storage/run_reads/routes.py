@@ -8,23 +8,26 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from flyback.domain.run import Mode
 from flyback.domain.wire import Wire
 from flyback.storage.tables import workflow_run_nodes, workflow_run_visits
 
 MOST_STOPS = 50
 
 
-def routes(conn: sa.Connection, runs: Sequence[int]) -> Mapping[int, Wire]:
-    """Row id of a run to its `route`, the last fifty stops without what they hold, and `routeLength`.
+def routes(conn: sa.Connection, modes: Mapping[int, Mode]) -> Mapping[int, Wire]:
+    """Row id of a run to its `route`, the last fifty stops without what they hold, and `routeLength`; given its mode.
 
     Stops are an AGENTIC run's visits, or the nodes of a DAG run in the order in which they began.
     """
     found: dict[int, list[sa.Row[*tuple[Any, ...]]]] = defaultdict(list)
-    for query in (_visits(runs), _begun_nodes(runs)):
-        for row in conn.execute(query):
+    for mode, stops in ((Mode.AGENTIC, _visits), (Mode.DAG, _begun_nodes)):
+        runs = [run for run, its_mode in modes.items() if its_mode is mode]
+        for row in conn.execute(stops(runs)) if runs else ():
             found[row.run_id].append(row)
     return {
-        run: {"route": [_stop(row) for row in found[run][-MOST_STOPS:]], "routeLength": len(found[run])} for run in runs
+        run: {"route": [_stop(row) for row in found[run][-MOST_STOPS:]], "routeLength": len(found[run])}
+        for run in modes
     }
 
 

@@ -58,7 +58,7 @@ def page(
     query = sa.select(*_LISTED).where(*where).order_by(workflow_runs.c.id.desc()).limit(limit + 1)
     rows = conn.execute(query).mappings().all()
     more = rows[limit - 1]["id"] if len(rows) > limit else None
-    found = routes(conn, [row["id"] for row in rows[:limit]])
+    found = routes(conn, {row["id"]: Mode(row["mode"]) for row in rows[:limit]})
     return [{**run_on_wire(row), **found[row["id"]]} for row in rows[:limit]], more, total
 
 
