@@ -18,6 +18,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from flyback.api.openapi import describe
+from kit.databases import BOTH
 from kit.served import Served, serve
 
 schema = schemathesis.openapi.from_dict(json.loads(describe()))
@@ -29,9 +30,9 @@ GRAPH: dict[str, Any] = {
 SCRIPT = [{"for": {"role": "planner"}, "replies": [{"next": "out", "reason": "done"}], "repeatLast": True}]
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
-    with serve(tmp_path_factory.mktemp("any-input")) as running:
+@pytest.fixture(scope="module", params=BOTH)
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    with serve(tmp_path_factory.mktemp("any-input"), kind=request.param) as running:
         yield running
 
 
@@ -60,7 +61,7 @@ def known(served: Served) -> Mapping[str, str]:
 
 @schema.parametrize()
 @settings(
-    max_examples=8,
+    max_examples=4,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
-from kit.door import ORIGIN, Door
+from kit.databases import BOTH
+from kit.door import ORIGIN, Door, open_door
 
 EVERY_CALL = (
     ("GET", "/api/workflows"),
@@ -36,6 +38,28 @@ async def test_nothing_but_the_open_calls_is_answered_without_signing_in(door: D
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
     assert refused.json()["code"] == "UNAUTHENTICATED"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/runs/%00", 404),
+        ("GET", "/api/runs/%00/events", 404),
+        ("GET", "/api/workflows/a%00b", 404),
+        ("POST", "/api/pauses/%00/answer", 404),
+        ("GET", "/api/runs?q=%00", 200),
+        ("GET", "/api/runs?workflow=a%00", 200),
+        ("GET", "/api/runs?cursor=%00", 422),
+    ],
+)
+@pytest.mark.parametrize("kind", BOTH)
+async def test_what_no_database_can_hold_is_looked_for_and_not_found(
+    tmp_path: Path, kind: str, method: str, path: str, status: int
+) -> None:
+    async with open_door(tmp_path, kind=kind) as door:
+        answer = await door.key.request(method, path, json={"answer": "x"} if method == "POST" else None)
+        assert answer.status_code == status
+        assert status != 200 or answer.json()["total"] == 0
 
 
 async def test_health_and_readiness_are_open(door: Door) -> None:

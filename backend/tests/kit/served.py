@@ -25,14 +25,14 @@ class Served:
 
 
 @contextmanager
-def serve(folder: Path) -> Generator[Served]:
-    """Serve a fresh product until the block ends."""
+def serve(folder: Path, *, kind: str = "sqlite") -> Generator[Served]:
+    """Serve a fresh product, on a database of this kind, until the block ends."""
     ready: list[Served] = []
     is_up = threading.Event()
     servers: list[uvicorn.Server] = []
 
     async def main() -> None:
-        async with open_door(folder) as door:
+        async with open_door(folder, kind=kind) as door:
             listening = socket.create_server(("127.0.0.1", 0))
             port = int(listening.getsockname()[1])
             made = await door.services.auth.make_key(door.owner, name="served")

@@ -1,5 +1,7 @@
 """The outermost gate: gives each request its id, writes its line in the log, and answers whatever failed inside.
 
+An address is read as everything else that comes in: NUL, which no text in the database can hold, becomes U+FFFD.
+
 The line holds no query and no header: that is where secrets travel.
 """
 
@@ -15,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from flyback.api.problems import internal_error, problem_answer
 from flyback.api.traffic import Traffic
 from flyback.domain.errors import FlybackError
+from flyback.domain.json_value import mend_text
 
 _log = logging.getLogger("flyback.access")
 
@@ -31,6 +34,7 @@ class RequestGate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = _with_plain_address(scope)
         request_id = uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
         status = 0
@@ -58,6 +62,13 @@ class RequestGate:
             seconds = time.perf_counter() - began
             self._traffic.note(scope["method"], status, seconds)
             _log.info("%s %s %s %d %.0f ms", request_id, scope["method"], _printable(scope), status, seconds * 1000)
+
+
+def _with_plain_address(scope: Scope) -> Scope:
+    path, query = scope["path"], scope.get("query_string", b"")
+    if "\0" not in path and b"%00" not in query:
+        return scope
+    return {**scope, "path": mend_text(path), "query_string": query.replace(b"%00", b"%EF%BF%BD")}
 
 
 def _printable(scope: Scope) -> str:
