@@ -82,6 +82,13 @@ def test_a_run_draws_its_route_and_ends_with_its_result(flyback: Flyback) -> Non
     assert ran.stdout.rstrip().endswith("Come to our summer party on Friday at six, all of you!")
 
 
+def test_a_name_in_a_list_is_a_name_and_no_markup(flyback: Flyback, tmp_path: Path) -> None:
+    assert flyback("import", str(_graph(tmp_path, name="Echo [/red]"))).stdout.rstrip().endswith("Echo [/red]")
+    flyback("run", str(_graph(tmp_path, name="Echo [/red]")), "-i", "q=hi", "--model", "scripted")
+    listed = flyback("runs")
+    assert (listed.returncode, "Echo [/red]" in listed.stdout) == (0, True), listed.stderr
+
+
 def test_json_prints_the_events_as_lines_numbered_without_gaps(flyback: Flyback, tmp_path: Path) -> None:
     ran = flyback("run", str(_graph(tmp_path)), "-i", "q=hi", "--model", "scripted", "--json")
     events = [json.loads(line) for line in ran.stdout.splitlines()]

@@ -10,6 +10,7 @@ import typer
 from flyback.cli.command import BAD_INPUT, DEFAULT_DATA, SUCCESS, DataOption, JsonOption, on_data, print_json
 from flyback.cli.doors import DataDoor, WireObject
 from flyback.cli.files import check_file, read_checked
+from flyback.cli.plain import visible
 
 FileArgument = Annotated[Path, typer.Argument(help="A graph file, or - for standard input.")]
 
@@ -32,7 +33,7 @@ def import_file(context: typer.Context, file: FileArgument, data: DataOption = D
         return await door.import_workflow(checked.document)
 
     made = on_data(context, data, go)
-    print(f"{made['id']} {made['name']}")
+    print(f"{made['id']} {visible(made['name'])}")
 
 
 def export(context: typer.Context, workflow: str, data: DataOption = DEFAULT_DATA) -> None:

@@ -15,6 +15,7 @@ from rich.table import Column, Table
 from flyback.cli.command import DEFAULT_DATA, DataOption, JsonOption, on_data, print_json
 from flyback.cli.doors import DataDoor, WireObject
 from flyback.cli.follow import printer_for
+from flyback.cli.plain import cell
 from flyback.cli.questions import show_waiting
 from flyback.cli.results import with_whole_outputs
 
@@ -41,7 +42,7 @@ def runs(
     table = Table(run, "workflow", "mode", "status", "visits", "started (UTC)", box=None)
     for one in found:
         visits, started = str(one["visitCount"] or ""), (one["startedAt"] or "–")[:16].replace("T", " ")
-        table.add_row(one["runId"], one["workflowName"], one["mode"], one["status"], visits, started)
+        table.add_row(one["runId"], cell(one["workflowName"]), one["mode"], one["status"], visits, started)
     Console().print(table)
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from flyback.cli.command import DEFAULT_DATA, DataOption, JsonOption, folder, hooks_of, on_data, print_json
 from flyback.cli.doors import DataDoor
 from flyback.cli.hooks import PullProgress
+from flyback.cli.plain import cell
 from flyback.domain.errors import InvalidError
 from flyback.services.model_draft import ModelDraft
 from flyback.services.models import ModelView
@@ -32,7 +33,7 @@ def list_models(context: typer.Context, as_json: JsonOption = False, data: DataO
         return
     table = Table("name", "provider", "model", "default", box=None)
     for one in found:
-        table.add_row(one.name, one.provider, one.model, "yes" if one.is_default else "")
+        table.add_row(cell(one.name), one.provider, cell(one.model), "yes" if one.is_default else "")
     Console().print(table)
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from flyback.cli.command import DEFAULT_DATA, DataOption, JsonOption, on_data, print_json
 from flyback.cli.doors import DataDoor
+from flyback.cli.plain import cell
 from flyback.services.actor import Role
 from flyback.storage.auth import UserRow
 
@@ -30,7 +31,7 @@ def list_users(context: typer.Context, as_json: JsonOption = False, data: DataOp
         return
     table = Table("name", "role", "since", box=None)
     for one in found:
-        table.add_row(one.name, one.role, one.created_at[:10])
+        table.add_row(cell(one.name), one.role, one.created_at[:10])
     Console().print(table)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,10 +13,9 @@ from rich.markup import escape
 from rich.prompt import Prompt
 
 from flyback.cli.doors import AnswerRequest, WireObject
+from flyback.cli.plain import visible
 from flyback.domain.errors import InvalidError, SeveralPausesError
 from flyback.domain.pause import APPROVE, DENY
-
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def open_questions(detail: WireObject) -> list[WireObject]:
@@ -79,7 +77,7 @@ def can_ask() -> bool:
 
 
 def _show(console: Console, pause: WireObject) -> None:
-    console.print(f"\n[bold]{escape(pause['nodeId'])}[/bold] asks:")
+    console.print(f"\n[bold]{escape(visible(pause['nodeId']))}[/bold] asks:")
     if pause["prompt"]:
         console.print(visible(pause["prompt"]), markup=False)
     for question in pause["questions"]:
@@ -97,11 +95,6 @@ def _show_call(console: Console, question: Mapping[str, Any]) -> None:
     given = json.dumps(question["arguments"], ensure_ascii=False, indent=2)
     for line in given.split("\n"):
         console.print(f"    {visible(line)}", markup=False, soft_wrap=True)
-
-
-def visible(text: str) -> str:
-    """Return a text of strangers with whatever would move the cursor, or turn the direction of writing, spelt out."""
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _ask_approval(console: Console, pause: WireObject) -> AnswerRequest:

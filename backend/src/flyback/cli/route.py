@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.text import Text
 
-from flyback.cli.questions import visible
+from flyback.cli.plain import all_visible, visible
+from flyback.domain.template import as_text
 
 WireEvent = Mapping[str, Any]
 """One event as it stands on the wire: `{runId, type, seq, timestamp, data}`."""
@@ -38,7 +38,7 @@ class RoutePrinter:
     _visits: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def show(self, event: WireEvent) -> None:
-        data = event["data"]
+        data: Any = all_visible(event["data"]) if self.console.is_terminal else event["data"]
         match event["type"]:
             case "run_started":
                 self._started(event["runId"], data)
@@ -66,7 +66,7 @@ class RoutePrinter:
                 self.console.print(Text.assemble("      ", (mark, style), (which, "dim")))
             case "clarify_request":
                 for question in data["questions"]:
-                    self._line(f"asks: {visible(question['text'])}", "yellow")
+                    self._line(f"asks: {question['text']}", "yellow")
             case "workflow_complete":
                 self._complete(data)
             case "workflow_error":
@@ -154,13 +154,11 @@ class RoutePrinter:
     def _complete(self, data: Mapping[str, Any]) -> None:
         self.console.print(Text(f"SUCCESS  {data['durationMs'] / 1000:.1f} s", style="bold green"))
         for output in data["outputs"]:
-            result = output["result"]
-            self.console.print(
-                result if isinstance(result, str) else escape(repr(result)), markup=False, highlight=False
-            )
+            # As it is: lines are not broken, and no `:name:` becomes a picture.
+            self.console.print(Text(as_text(output["result"])), soft_wrap=True)
 
     def _line(self, text: str, style: str) -> None:
         self.console.print(Text(f"        {text}", style=style))
 
     def _label(self, node_id: str) -> str:
-        return self.labels.get(node_id, node_id)
+        return visible(self.labels.get(node_id, node_id))
