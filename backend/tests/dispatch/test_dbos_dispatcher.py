@@ -21,6 +21,7 @@ from kit.databases import new_url
 from kit.drawing import draw
 from kit.durable import Workshop, new_run
 from kit.studio import script_of
+from kit.subscriptions import next_within
 
 
 @asynccontextmanager
@@ -63,7 +64,7 @@ async def _ended(workshop: Workshop, run_ids: Sequence[RunId]) -> set[str]:
     for run_id in run_ids:
         with workshop.hub.subscribe(run_id) as subscription:
             while run_id in {run.run_id for run in await workshop.ledger.open_runs()}:
-                await subscription.next(1)
+                await next_within(subscription, 1)
         assert await workshop.database.read(lambda conn, run_id=run_id: faults(conn, run_id)) == []
     r = t.workflow_runs.c
     asked = sa.select(r.status).where(r.run_uuid.in_(run_ids))

@@ -24,6 +24,7 @@ from kit.drawing import draw
 from kit.durable import Workshop, new_run
 from kit.journals import begun
 from kit.studio import script_of
+from kit.subscriptions import next_within
 
 RUN = RunId("run-1")
 FORM: dict[str, JsonValue] = {"type": "humanInput", "form": [{"name": "colour", "required": True}]}
@@ -56,7 +57,7 @@ async def _in_call(workshop: Workshop, run_id: RunId = RUN) -> None:
             '"nodeId":"draft","status":"RUNNING"' in event.data_json
             for event in await workshop.ledger.events_after(run_id, 0)
         ):
-            await subscription.next(1)
+            await next_within(subscription, 1)
 
 
 async def _row(workshop: Workshop) -> tuple[str, int, int]:

@@ -45,6 +45,7 @@ from flyback.storage.hub import Hub
 from flyback.storage.ledger import Ledger, NewRun, SubRunLedger
 from kit.drawing import draw
 from kit.forks import forked
+from kit.subscriptions import next_within
 
 Json = Mapping[str, JsonValue]
 
@@ -337,7 +338,7 @@ async def _begun(workshop: Workshop, run_id: RunId, count: int) -> None:
             ended = any(event.type in {"workflow_complete", "workflow_error", "run_cancelled"} for event in events)
             if ended or len(running) >= count:
                 return
-            await subscription.next(1)
+            await next_within(subscription, 1)
 
 
 # The program that forks.

@@ -10,6 +10,7 @@ from flyback.storage.ledger import Ledger
 from kit import ledgers
 from kit.clock import HandClock
 from kit.ledgers import InDatabase, visit
+from kit.subscriptions import next_within
 
 RUN = RunId("run-1")
 
@@ -29,7 +30,7 @@ async def test_given_a_run_of_another_process_when_it_moves_then_the_reader_here
         assert await reader.next() == Woken()
         # when nothing happens, nobody is woken
         await poll.look()
-        assert await reader.next(timeout_seconds=0) is None
+        assert await next_within(reader, 0) is None
         # when the run moves, the reader is
         await elsewhere.log.commit(ledgers.begin(state, visit(0, "ask")))
         await poll.look()

@@ -11,6 +11,7 @@ from flyback.domain.run import RunId, RunUsage, StepStatus
 from flyback.engine.log import Commit
 from flyback.storage.hub import Hub, Woken
 from kit.ledgers import visit
+from kit.subscriptions import next_within
 
 RUN = RunId("run-1")
 
@@ -40,7 +41,7 @@ async def test_several_wake_ups_are_one_and_texts_keep_their_place_among_them() 
         hub.publish(_text("a"))
         hub.wake(RUN)
         assert [await reader.next(), await reader.next(), await reader.next()] == [Woken(), _text("a"), Woken()]
-        assert await reader.next(timeout_seconds=0) is None
+        assert await next_within(reader, 0) is None
 
 
 async def test_given_text_that_is_forming_when_somebody_comes_then_they_get_all_of_it_at_once() -> None:
@@ -81,7 +82,7 @@ async def test_given_text_whose_visit_is_stored_when_somebody_comes_then_it_is_n
         assert await reader.next() == _text("next?", source="planner", whole=True)
         hub.committed(_commit(decided=visit(0, "draft")))
     with hub.subscribe(RUN) as reader:
-        assert await reader.next(timeout_seconds=0) is None
+        assert await next_within(reader, 0) is None
 
 
 async def test_given_a_reader_that_never_reads_when_it_falls_behind_then_it_is_cut_off_and_others_are_not() -> None:

@@ -21,6 +21,7 @@ from kit import ledgers
 from kit.clock import HandClock
 from kit.databases import new_url, opened
 from kit.ledgers import InDatabase, visit
+from kit.subscriptions import next_within
 
 RUN = RunId("run-1")
 
@@ -59,7 +60,7 @@ async def _heard(reader: Subscription, *, until: str, before: str = "") -> str:
     so_far = before
     async with asyncio.timeout(20):
         while not so_far.endswith(until):
-            if isinstance(item := await reader.next(1), LiveText):
+            if isinstance(item := await next_within(reader, 1), LiveText):
                 so_far = item.text if item.whole else so_far + item.text
     return so_far
 

@@ -94,23 +94,18 @@ class Subscription:
         """Whether the reader was cut off: it fell behind, or the hub shuts down."""
         return self._closed
 
-    async def next(self, timeout_seconds: float | None = None) -> Woken | LiveText | None:
-        """Return what comes next; None when the time is up or the subscription is closed."""
+    async def next(self) -> Woken | LiveText | None:
+        """Return what comes next; None when the subscription is closed."""
         if not self._waiting and not self._closed:
-            await self._wait(timeout_seconds)
+            await self._wait()
         return self._waiting.popleft() if self._waiting else None
 
-    async def _wait(self, timeout_seconds: float | None) -> None:
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-        self._waiter = waiter
-        timer = None if timeout_seconds is None else loop.call_later(timeout_seconds, _release, waiter)
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
         try:
-            await waiter
+            await self._waiter
         finally:
             self._waiter = None
-            if timer is not None:
-                timer.cancel()
 
     def close(self) -> None:
         self._closed = True
@@ -134,8 +129,8 @@ class Subscription:
         self._release()
 
     def _release(self) -> None:
-        if self._waiter is not None:
-            _release(self._waiter)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def __enter__(self) -> Subscription:
         return self
@@ -286,8 +281,3 @@ def _settled(commit: Commit) -> Collection[TextKey] | None:
     if commit.decided is not None:
         settled.append(("planner", commit.decided.visit_id))
     return settled
-
-
-def _release(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
